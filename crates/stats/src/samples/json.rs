@@ -58,7 +58,7 @@ impl Owns for BenchmarkIn {}
 impl Owns for Run {}
 impl Owns for Warmup {}
 
-/// A run as it is read: what its metadata say of `loops` is moved to the field by [`benchmark`].
+/// A run as it is read: what its metadata say of `loops` is moved to the field when its benchmark is read.
 impl<'de> Deserialize<'de> for Run {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Run, D::Error> {
         let read = RunIn::deserialize(deserializer)?;
