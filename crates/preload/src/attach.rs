@@ -1,10 +1,10 @@
 //! Load time: the library joins its process to the recording, before `main` and before the initialisers of all others.
 
-use super::lifecycle::{attach_thread, exiting, watch_forks};
+use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, slot};
 use super::thread::PassThrough;
 use super::{
-    addresses, descriptors, epoll, failures, hooks, objects, player, real, report, sharing, stack, state, thread,
+    addresses, descriptors, epoll, failures, forks, hooks, objects, player, real, report, sharing, stack, state, thread,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{c_char, c_int, c_void};
@@ -136,7 +136,7 @@ unsafe fn attach(mark: *const c_char) {
         real::look_up_all();
         objects::exclude();
         on_exit(at_exit, null_mut());
-        watch_forks();
+        forks::watch();
         slot().state.store(ProcessState::Running, Ordering::Release);
         hooks::redirect_standard_input();
         attach_thread(0);

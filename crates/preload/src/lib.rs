@@ -43,6 +43,7 @@ mod ending;
 mod lifecycle;
 mod sharing;
 // Code that passes the hooks by.
+mod forks;
 mod notes;
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod processor;

@@ -2,11 +2,11 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, ending, notes, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, ending, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Joins the calling thread to the recording under the number its creator chose.
 pub fn attach_thread(index: u16) {
@@ -88,33 +88,6 @@ pub fn become_child(index: u32) {
     }
 }
 
-/// Watches for forks that no hook sees: within libc, or by the address of a function of it. The child is another process, which has
-/// no part in the recording, and must not touch the ring of its parent.
-pub fn watch_forks() {
-    // SAFETY: both functions are of this library, which is never unloaded.
-    unsafe { libc::pthread_atfork(None, Some(after_fork_in_parent), Some(after_fork_in_child)) };
-}
-
-/// True if the calling thread forks in code of the server; a hook that does has left the recording before.
-fn forks_unseen() -> bool {
-    // SAFETY: the block is the calling thread's own.
-    unsafe { (*thread::this()).live != PASS_THROUGH }
-}
-
-static UNSEEN_SAID: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn after_fork_in_parent() {
-    if forks_unseen() && !UNSEEN_SAID.swap(true, Ordering::Relaxed) {
-        notes::uncovered(&[b"a child that was forked within a library is not recorded"]);
-    }
-}
-
-extern "C" fn after_fork_in_child() {
-    if forks_unseen() {
-        detach();
-    }
-}
-
 /// Marks this process as ended: it continues as a program that is not recorded.
 pub fn ended() {
     if mode() == thread::RECORDING {
@@ -147,7 +120,7 @@ pub fn exiting(status: c_int) {
 }
 
 /// Stops taking part: every hook passes through from here on.
-fn detach() {
+pub fn detach() {
     state::leave();
     // SAFETY: the block is the calling thread's own.
     unsafe {
