@@ -231,7 +231,7 @@ pub fn registered(token: u64) -> Registered {
 }
 
 impl Registration {
-    /// Data of the addition that came so many before the last one.
+    /// Data of the addition that is `age` additions older than the last one.
     fn data(&self, age: u32) -> u64 {
         let addition = self.addition.load(Ordering::Relaxed).wrapping_sub(age);
         self.data[addition as usize % KEPT].load(Ordering::Relaxed)

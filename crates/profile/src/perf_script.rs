@@ -12,7 +12,7 @@
 //! lines few: each line of a frame is understood once and then only recognised.
 #![deny(clippy::indexing_slicing)]
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use rustc_hash::FxHashMap;
 
 use crate::stacks::{NameId, Stacks};
@@ -48,8 +48,13 @@ pub fn looks_like_perf_script(text: &[u8]) -> bool {
 /// Parses the text that `perf script` prints. Nothing in it is an error: what means nothing is counted.
 pub fn read_perf_script(text: &[u8]) -> PerfScript {
     let mut reader = Reader::default();
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
-        reader.line(line.strip_suffix(b"\n").unwrap_or(line));
+    let mut rest = text;
+    while let Some((line, after)) = memchr(b'\n', rest).and_then(|end| rest.split_at_checked(end)) {
+        reader.line(line);
+        rest = after.get(1..).unwrap_or_default();
+    }
+    if !rest.is_empty() {
+        reader.line(rest);
     }
     // perf ends every stack with an empty line; one without it may lack frames.
     reader.read.is_cut = reader.in_stack && text.last() != Some(&b'\n');

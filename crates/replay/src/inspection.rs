@@ -27,7 +27,7 @@ pub struct FileInspection {
     pub code_files: BTreeMap<CodeKind, u64>,
 }
 
-/// A program in the state of a demo that runs as its owner or group, whoever starts it.
+/// A program in the state of a demo that runs as its owner or group, regardless of who starts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetIdFile {
     /// Intended path of the file.

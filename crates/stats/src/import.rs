@@ -239,7 +239,7 @@ impl Gathered {
     }
 }
 
-/// Charges so many runs of one value each, with what is known of them beside it.
+/// Charges this number of runs with one value each and their other measurements.
 fn charge_runs(runs: usize) -> Result<(), Exceeded> {
     let metadata = memory::map_bytes::<MetadataValue>(1) + crate::samples::PROCESS.len();
     let each = 2 * size_of::<Run>() + size_of::<f64>() + size_of::<Measured>() + metadata + ALLOCATIONS_OF_RUN;

@@ -66,7 +66,7 @@ pub fn within<T>(most: Option<u64>, read: impl FnOnce() -> T) -> T {
     value
 }
 
-/// Runs `read` with an account for a file of so many bytes; within another `accounted`, with the account of that.
+/// Runs `read` with an account for a file of `file_bytes` bytes; a nested call uses the account of the outer one.
 pub(crate) fn accounted<T>(file_bytes: usize, read: impl FnOnce() -> T) -> T {
     let outer = ACCOUNT.get();
     if outer.is_none() {
@@ -89,7 +89,7 @@ pub(crate) fn charge(bytes: usize) -> Result<(), Exceeded> {
     exceeded().map_or(Ok(()), Err)
 }
 
-/// Charges so many elements of a list that is made with room for them.
+/// Charges a list that is allocated for this number of elements.
 pub(crate) fn charge_list<T>(elements: usize) -> Result<(), Exceeded> {
     charge(elements.saturating_mul(size_of::<T>()).saturating_add(ALLOCATION_BYTES))
 }
@@ -225,7 +225,7 @@ impl<'de, V: Deserialize<'de> + Owns> Visitor<'de> for MapVisitor<V> {
     }
 }
 
-/// What a map with so many entries takes for one more.
+/// Bytes that a map with this number of entries allocates for one more.
 fn node_bytes<V>(entries: usize) -> usize {
     let leaf = NODE_ENTRIES * size_of::<(String, V)>() + ALLOCATION_BYTES;
     match entries {
@@ -238,7 +238,7 @@ fn node_bytes<V>(entries: usize) -> usize {
     }
 }
 
-/// Bytes of a copy of a map with so many entries, beside those that its entries own.
+/// Bytes of a copy of a map with this number of entries, excluding those that its entries own.
 pub(crate) fn map_bytes<V>(entries: usize) -> usize {
     (0..entries).map(node_bytes::<V>).sum()
 }

@@ -409,7 +409,7 @@ unsafe fn executed(
     }
 }
 
-/// `fork` for handlers of signals, which calls nobody in parent and child.
+/// `fork` for signal handlers: it does not run the handlers of `pthread_atfork`.
 mod bare {
     #![allow(non_snake_case, reason = "libc has it so")]
     use super::*;

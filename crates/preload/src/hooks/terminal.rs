@@ -58,7 +58,7 @@ unsafe fn both_ends(settings: *const termios, size: *const winsize) -> Result<(c
         let (slave, name) = opened().inspect_err(|_| {
             libc::close(master);
         })?;
-        // On the stand-in of a replay neither can be set, and nobody looks.
+        // In a replay both fail on the stand-in, which has no effect.
         let before = errno();
         if !settings.is_null() {
             libc::tcsetattr(slave, libc::TCSAFLUSH, settings);

@@ -149,7 +149,7 @@ fn children_that_libc_forks_within_itself_leave_the_recording_whole() {
         let command =
             vec![compiled(&scratch, "inside.c", &["-lutil", "-ldl"]), address.port().to_string(), how.to_owned()];
         let (_, demo) = recorded(&scratch, address, command, &[]);
-        // Of a child that nobody has seen forked, the server learns a number that no replay can know.
+        // A replay cannot know the process number of a child whose fork was not recorded.
         match how {
             "past" => assert_noted(&scratch, &demo, "a child that was forked within a library is not recorded"),
             _ => replay(&scratch, &demo, &[], &[]).assert_identical(),
