@@ -3,6 +3,7 @@
 
 use super::super::descriptors::is_recorded;
 use super::super::real::hooks;
+use super::super::report::Text;
 use super::super::state::{errno, set_errno};
 use super::process::fork;
 use libc::{c_char, c_int, c_void, pid_t, size_t, termios, winsize};
@@ -20,16 +21,18 @@ unsafe fn name_of(master: c_int) -> Result<[u8; NAME_BYTES], c_int> {
             return Err(errno());
         }
         let mut name = [0; NAME_BYTES];
-        let mut digits = [0; 10];
-        let mut first = digits.len();
-        while first == digits.len() || number > 0 {
-            first -= 1;
-            digits[first] = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
-        let text = b"/dev/pts/".iter().chain(&digits[first..]);
-        name.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+        let mut text = Text { to: &mut name, used: 0 };
+        text.put(b"/dev/pts/");
+        text.decimal(number.into());
         Ok(name)
+    }
+}
+
+/// Copies a name to where the server wants it, if it does.
+unsafe fn give_name(to: *mut c_char, name: &[u8; NAME_BYTES]) {
+    if !to.is_null() {
+        // SAFETY: the caller passes room for any name of a terminal; the name ends with a zero.
+        unsafe { libc::strcpy(to, name.as_ptr().cast()) };
     }
 }
 
@@ -158,9 +161,7 @@ hooks! {
             Err(error) => failed(error),
             Ok((found_master, found_slave, found_name)) => {
                 (*master, *slave) = (found_master, found_slave);
-                if !name.is_null() {
-                    libc::strcpy(name, found_name.as_ptr().cast());
-                }
+                give_name(name, &found_name);
                 0
             }
         }
@@ -191,9 +192,7 @@ hooks! {
             }
             child => {
                 *master = found_master;
-                if !name.is_null() {
-                    libc::strcpy(name, found_name.as_ptr().cast());
-                }
+                give_name(name, &found_name);
                 libc::close(slave);
                 child
             }
