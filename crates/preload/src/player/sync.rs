@@ -7,7 +7,7 @@ use super::clocks::skip_clocks;
 use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
 use super::turns::leave_turn;
 use super::window::{at, extend, has_next, place_of};
-use super::{Answer, class, count, done, next, number, taken};
+use super::{Answer, class, count, done, end_without_records, next, number, taken};
 use crate::report::{self, Finding};
 use crate::thread::Thread;
 use prony_channel::{Stop, TAKEN};
@@ -46,9 +46,7 @@ pub unsafe fn is_unrecorded(thread: *mut Thread) -> bool {
 pub unsafe fn wait_unrecorded(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        if !has_next(thread) {
-            at_end(thread);
-        }
+        end_without_records(thread);
         leave_turn(thread);
     }
 }
@@ -115,10 +113,13 @@ pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
     }
 }
 
-/// Waits for the first turn of a thread. Older demos have no record of it.
+/// Waits for the first turn of a thread. Older demos have no record of it; in others the demo ends before the thread ran.
 pub unsafe fn take_start(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
+        if WAITS_ONLY.load(Ordering::Relaxed) {
+            end_without_records(thread);
+        }
         if has_next(thread) && fits((*thread).cursor, Op::ThreadStart, -1) {
             let answer = taken(thread, (*thread).cursor);
             done(thread, answer);
@@ -126,12 +127,14 @@ pub unsafe fn take_start(thread: *mut Thread) {
     }
 }
 
-/// The record of a yield, if one is next.
+/// The record of a yield, if one is next. With no record left, the thread is where the demo ends: what it would do behind
+/// the yield came after everything the demo has.
 pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let record = skip_clocks(thread);
-        (record < (*thread).end && fits(record, Op::SchedYield, -1)).then(|| taken(thread, record))
+        end_without_records(thread);
+        fits(record, Op::SchedYield, -1).then(|| taken(thread, record))
     }
 }
 

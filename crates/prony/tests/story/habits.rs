@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::calls::compiled;
 use crate::proof;
+use prony_demo::Op;
 use prony_testing::prony;
 use prony_testing::recording::{Recording, Server, Stop, record_with, replay, replay_by};
 use prony_testing::scratch::{Scratch, Turn, free_address, run};
@@ -253,8 +254,9 @@ fn locks_that_are_free_need_no_record() {
     replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
     // Wherever the demo ends, somebody is about to wait for a lock.
     let cut = scratch.path().join("cut.demo");
+    let records = proof::count(&demo);
     for part in 4..24 {
-        proof::cut(&demo, &cut, part, 24);
+        proof::cut(&demo, &cut, records * part / 24);
         replay(&scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]).assert_identical();
     }
     // Side by side, each has one.
@@ -372,8 +374,13 @@ fn processes_that_share_memory_take_turns() {
         replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
         // Wherever the demo ends, none of them goes on alone.
         let cut = scratch.path().join("cut.demo");
-        for part in 10..16 {
-            proof::cut(&demo, &cut, part, 16);
+        let records = proof::count(&demo);
+        let mut counts: Vec<usize> = (10..16).map(|part| records * part / 16).collect();
+        let at_yields = proof::counts_before(&demo, Op::SchedYield);
+        assert!(!at_yields.is_empty(), "none of them yielded while another one answered");
+        counts.extend(at_yields.iter().take(8));
+        for count in counts {
+            proof::cut(&demo, &cut, count);
             replay(&scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]).assert_identical();
         }
     }

@@ -1,6 +1,8 @@
 //! What must hold for the demo of any server: it replays identically, a changed input is found
 //! where it first shows, and a cut demo replays as far as it is whole.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
@@ -144,18 +146,44 @@ pub fn divergence_frame(answer: &Replay) -> usize {
     facts["frame"].as_u64().unwrap_or_else(|| panic!("no frame of the divergence in {answer}")) as usize
 }
 
-/// Writes the first `part` of `of` parts of the records, as a recorder does that is killed then.
-pub fn cut(demo: &Path, to: &Path, part: usize, of: usize) {
-    let mut records = 0;
-    each_record(demo, |_, _, _| records += 1);
+/// Writes the first records, as a recorder does that is killed then.
+pub fn cut(demo: &Path, to: &Path, count: usize) {
     let file = File::create(to).expect("the temporary directory is writable");
     let mut writer = Writer::new(file, open(demo).header(), WriterOptions::default()).expect("a header was read");
     each_record(demo, |index, process, record| {
-        if index < records * part / of {
+        if index < count {
             writer.push(process, record).expect("a record was read");
         }
     });
     writer.flush_block().expect("the temporary directory is writable");
+}
+
+/// How many records there are.
+pub fn count(demo: &Path) -> usize {
+    let mut records = 0;
+    each_record(demo, |_, _, _| records += 1);
+    records
+}
+
+/// How many records to keep so that a process has nothing left before such a call, while others go on and send something;
+/// where they go on longest comes first.
+pub fn counts_before(demo: &Path, op: Op) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut before = HashMap::new();
+    let mut sent: Option<(usize, u16)> = None;
+    each_record(demo, |index, process, record| {
+        let head = Head::from_bytes(record).expect("the reader checks heads");
+        let since = before.insert(process, index);
+        if Op::from_number(head.op) == Some(op) {
+            let behind = |(at, by): (usize, u16)| (by != process).then(|| at.checked_sub(since?)).flatten();
+            found.extend(sent.and_then(|sent| Some((behind(sent)?, sent.0 + 1))));
+        }
+        if sends(record) {
+            sent = Some((index, process));
+        }
+    });
+    found.sort_unstable_by_key(|&(behind, _)| Reverse(behind));
+    found.into_iter().map(|(_, count)| count).collect()
 }
 
 fn each_record(demo: &Path, mut each: impl FnMut(usize, u16, &[u8])) {
