@@ -107,6 +107,8 @@ pub(crate) const RUSAGE: &[usize] = &[144, 72, 88];
 pub(crate) const ITIMERSPEC: &[usize] = &[32, 16];
 /// `struct itimerval`.
 pub(crate) const ITIMERVAL: &[usize] = &[32, 16];
+/// The kernel's `sigset_t`.
+pub(crate) const SIGNAL_SET: &[usize] = &[8];
 /// `struct stat`: of x86-64, of aarch64, of i386 in three widths.
 pub(crate) const STAT: &[usize] = &[144, 128, 88, 96, 104, 108];
 /// `struct sysinfo`.

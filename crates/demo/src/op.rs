@@ -1,7 +1,7 @@
 //! The table of every call that prony records. A new call is one line here plus its marshalling
 //! in `preload`.
 
-use crate::bound::{Bound, INT, ITIMERSPEC, ITIMERVAL, POINTER, RUSAGE, STAT, SYSINFO, TMS};
+use crate::bound::{Bound, INT, ITIMERSPEC, ITIMERVAL, POINTER, RUSAGE, SIGNAL_SET, STAT, SYSINFO, TMS};
 
 /// Class of a call: the policy of a replay for a build that behaves differently from the recorded one.
 ///
@@ -130,6 +130,8 @@ ops! {
     70 Pwrite "pwrite" Output Sent;
     71 Pwritev "pwritev" Output Sent;
     72 Sendfile "sendfile" Output Sent;
+    73 Splice "splice" Output Sent;
+    74 Tee "tee" Output Sent;
 
     // descriptors
     96 Socket "socket" Descriptor Descriptor;
@@ -194,6 +196,7 @@ ops! {
     170 Rdseed "rdseed" Identity Carry;
     171 SchedSetaffinity "sched_setaffinity" Identity Success;
     172 Setpgid "setpgid" Identity Success;
+    173 Sigpending "sigpending" Identity Structure(SIGNAL_SET);
 
     // names
     176 Getaddrinfo "getaddrinfo" Name Addresses;

@@ -1,6 +1,5 @@
 //! The server's handlers of signals, as it set them; the kernel has others.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::thread::PassThrough;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -12,19 +11,13 @@ pub const SIGNALS: usize = 65;
 struct Actions {
     /// Handlers that the server set, by signal.
     set: UnsafeCell<[Option<libc::sigaction>; SIGNALS]>,
-    /// Details of signals held back.
-    info: UnsafeCell<[libc::siginfo_t; SIGNALS]>,
 }
 
 // SAFETY: as in C, changing the action of a signal while it arrives on another thread is a race of
-// the server's own; `info` is written by the handler of that signal, which is masked meanwhile.
+// the server's own.
 unsafe impl Sync for Actions {}
 
-static ACTIONS: Actions = Actions {
-    set: UnsafeCell::new([None; SIGNALS]),
-    // SAFETY: all zero is a valid siginfo_t.
-    info: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-};
+static ACTIONS: Actions = Actions { set: UnsafeCell::new([None; SIGNALS]) };
 
 /// An action that is a handler.
 pub fn handler(action: libc::sigaction) -> Option<libc::sigaction> {
@@ -68,18 +61,6 @@ pub fn taken_over(signal: c_int) -> libc::sigaction {
     })
 }
 
-/// Keeps the details of a signal that is held back.
-pub fn keep_details(signal: c_int, info: libc::siginfo_t) {
-    // SAFETY: see `Sync for Actions`: called by the handler of the signal.
-    unsafe { (*ACTIONS.info.get())[signal as usize] = info };
-}
-
-/// The details of a signal that was held back.
-pub fn details(signal: c_int) -> libc::siginfo_t {
-    // SAFETY: see `Sync for Actions`.
-    unsafe { (*ACTIONS.info.get())[signal as usize] }
-}
-
 /// Runs the server's handler, if it has one.
 ///
 /// # Safety
@@ -114,12 +95,19 @@ pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     if unsafe { (*info).si_code } <= 0 && taken_over(signal).sa_sigaction == libc::SIG_IGN {
         return;
     }
+    set_default(signal);
     let _pass_through = PassThrough::enter();
-    // SAFETY: all zero but the action is a valid request for the default, which ends the process in most cases.
+    // SAFETY: a signal of this thread's own, which ends the process in most cases.
+    unsafe { libc::raise(signal) };
+}
+
+/// Sets the default action of a signal for the kernel.
+pub fn set_default(signal: c_int) {
+    let _pass_through = PassThrough::enter();
+    // SAFETY: all zero but the action is a valid request for the default.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = libc::SIG_DFL;
         libc::sigaction(signal, &action, std::ptr::null_mut());
-        libc::raise(signal);
     }
 }

@@ -33,6 +33,7 @@ mod epoll;
 mod failures;
 mod file_times;
 mod handlers;
+mod held;
 mod pids;
 mod programs;
 mod sanitizer;

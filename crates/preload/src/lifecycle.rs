@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, ending, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, ending, held, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -37,6 +37,7 @@ pub fn detach_thread() {
             (*thread).live = PASS_THROUGH;
             (*thread).attached = false;
             ring::close_run(thread);
+            held::let_go(thread, false);
             ending::begin();
             player::leave_turn(thread);
             baton::give(thread);
@@ -81,7 +82,7 @@ pub fn become_child(index: u32) {
         // The parent's ring and window stay mapped in the parent only.
         ring::unmap(thread);
         player::close(thread);
-        (*thread).pending.store(0, Ordering::Relaxed);
+        held::let_go(thread, true);
         attach_thread(0);
         (*thread).live = PASS_THROUGH;
         sharing::begin(thread);
@@ -124,7 +125,8 @@ pub fn detach() {
     state::leave();
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        (*thread::this()).live = PASS_THROUGH;
-        (*thread::this()).mode = PASS_THROUGH;
+        let thread = thread::this();
+        ((*thread).live, (*thread).mode) = (PASS_THROUGH, PASS_THROUGH);
+        held::let_go(thread, false);
     }
 }

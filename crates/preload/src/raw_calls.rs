@@ -5,6 +5,8 @@
 
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::handlers;
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+use super::held;
 use super::notes;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
@@ -62,20 +64,34 @@ pub fn trap() {
             // The kernel's page lies elsewhere: nothing is reported.
             LIBC_START.store(0, Ordering::Relaxed);
         }
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = raw_call as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-        let mut before: libc::sigaction = std::mem::zeroed();
-        if !CATCHES.swap(true, Ordering::Relaxed) {
-            libc::sigaction(libc::SIGSYS, &action, &mut before);
-            handlers::set_taken_over(libc::SIGSYS, before);
-        }
+        take_over();
         watch_thread();
     }
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
 pub fn trap() {}
+
+/// Takes over SIGSYS, by which the kernel reports what this library asked for.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+pub fn take_over() {
+    if CATCHES.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let _pass_through = PassThrough::enter();
+    // SAFETY: the handler has the shape that the flags say; all zero is a valid action.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = raw_call as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
+        let mut before: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGSYS, &action, &mut before);
+        handlers::set_taken_over(libc::SIGSYS, before);
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+pub fn take_over() {}
 
 /// Has the kernel report raw system calls of the calling thread too, if it does for the first
 /// one: neither a new thread nor a forked child inherits that.
@@ -135,6 +151,10 @@ unsafe extern "C" fn raw_call(signal: c_int, info: *mut libc::siginfo_t, context
     // made with the arguments that it gave.
     unsafe {
         let before = errno();
+        if held::is_impatient(info) {
+            held::hurry(context);
+            return set_errno(before);
+        }
         if (*info).si_code != SYS_USER_DISPATCH {
             handlers::pass_on(signal, info, context);
             return set_errno(before);

@@ -3,20 +3,24 @@
 //!
 //! While recording, the kernel calls [`wrapper`] instead of the server's handler. Inside a call
 //! that may block the handler runs at once, and its record stands before the call's own. Anywhere
-//! else the signal is held back until the next hooked call of the thread begins or ends. While
-//! replaying, no signal but a fault reaches a handler: the tape says when they run.
+//! else the signal is [held](held) back until the next hooked call of the thread begins or ends, or the thread has made
+//! none for long. While replaying, no signal but a fault reaches a handler: the tape says when they run. There the thread
+//! sends them to itself, so that a handler finds what the kernel gives it, in a replay as in the recording.
 
 use super::baton;
 use super::handlers::{self, SIGNALS};
+use super::held::{self, AFTER_LAST, BEFORE_NEXT, BETWEEN, UNBLOCKED};
+use super::notes;
 use super::player;
 use super::processor;
 use super::raw_calls;
 use super::recorder::{self, Piece};
+use super::report::Text;
 use super::state::{self, errno, set_errno};
-use super::thread::{self, PASS_THROUGH, REPLAYING, Thread};
+use super::thread::{self, PASS_THROUGH, RECORDING, REPLAYING, Thread};
 use prony_demo::{Op, PartKind};
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Faults are the server's own doing and come at the same instruction in every run.
 fn is_fault(signal: c_int) -> bool {
@@ -57,6 +61,17 @@ pub unsafe fn change(
         // Both pointers may be the same, so what is asked for is copied first.
         let asked = if new.is_null() { None } else { Some(*new) };
         let handled = asked.and_then(handlers::handler);
+        if state::mode() == RECORDING && asked.is_some() {
+            if handled.is_some() {
+                raw_calls::take_over();
+                held::prepare();
+            }
+            // The handler that is set now would have run by now.
+            let thread = thread::this();
+            if (*thread).pending.load(Ordering::Relaxed) & held::bit(signal) != 0 {
+                held::release(thread, signal, BETWEEN);
+            }
+        }
         let failed = match asked {
             None => real(signal, new, old),
             Some(mut installed) => {
@@ -68,8 +83,7 @@ pub unsafe fn change(
                     installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
                     installed.sa_flags &= !libc::SA_SIGINFO;
                 } else if handled.is_some() {
-                    installed.sa_sigaction = wrapper as *const () as usize;
-                    installed.sa_flags |= libc::SA_SIGINFO;
+                    installed = held::wrapped(installed, wrapper);
                 }
                 real(signal, &installed, old)
             }
@@ -94,24 +108,50 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
         let before = errno();
         let thread = thread::this();
         if !(*thread).attached || state::mode() == PASS_THROUGH {
-            handlers::run(signal, info, context);
+            held::run(thread, signal, info, context);
         } else if (*thread).blocking {
             (*thread).blocking = false;
-            record_and_run(thread, BEFORE_NEXT, signal, info, context);
+            let recorded = (*thread).recorded;
+            record_and_run(thread, if recorded { AFTER_LAST } else { BEFORE_NEXT }, signal, info, context);
             (*thread).blocking = true;
-            baton::give(thread);
-        } else {
-            handlers::keep_details(signal, *info);
-            (*thread).pending.fetch_or(1 << (signal - 1), Ordering::Relaxed);
+            if !recorded {
+                baton::give(thread);
+            }
+        } else if (*thread).released == signal {
+            (*thread).released = 0;
+            record_and_run(thread, (*thread).released_at, signal, info, context);
+        } else if (*thread).unblocking || (*thread).unblocked & held::bit(signal) != 0 {
+            (*thread).unblocked &= !held::bit(signal);
+            let unblocking = std::mem::take(&mut (*thread).unblocking);
+            record_and_run(thread, UNBLOCKED, signal, info, context);
+            (*thread).unblocking = unblocking;
+        } else if (*thread).hurried & held::bit(signal) != 0 {
+            (*thread).hurried &= !held::bit(signal);
+            say_between(signal);
+            record_and_run(thread, BETWEEN, signal, info, context);
+        } else if !held::hold(thread, signal, info, context) {
+            record_and_run(thread, BETWEEN, signal, info, context);
         }
         set_errno(before);
     }
 }
 
-/// `ret` of a signal's record: its handler ran when the call after it had begun.
-const BEFORE_NEXT: i32 = 0;
-/// `ret` of a signal's record: its handler ran before the call in front of it returned.
-const AFTER_LAST: i32 = 1;
+/// Says once that a replay runs a handler elsewhere.
+fn say_between(signal: c_int) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let mut text = [0; 32];
+    let mut number = Text { to: &mut text, used: 0 };
+    number.decimal(signal as u64);
+    let used = number.used;
+    notes::doubtful(&[
+        b"signal ",
+        &text[..used],
+        b" reached a thread that was computing: a replay runs its handler at the end of the call before",
+    ]);
+}
 
 unsafe fn record_and_run(
     thread: *mut Thread,
@@ -122,12 +162,12 @@ unsafe fn record_and_run(
 ) {
     // SAFETY: the block is the calling thread's own; the caller passes what a handler of the signal gets.
     unsafe {
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
         recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
-        let live = (*thread).live;
-        (*thread).live = (*thread).mode;
-        handlers::run(signal, info, context);
         (*thread).live = live;
+        held::run(thread, signal, info, context);
+        held::look_for_unblocked(thread, context);
     }
 }
 
@@ -165,8 +205,7 @@ unsafe fn deliver(thread: *mut Thread, place: i32) {
 
 #[cold]
 unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
-    // SAFETY: the block is the calling thread's own; all zero is a valid context, of which a handler that runs at a
-    // call sees nothing.
+    // SAFETY: the block is the calling thread's own.
     unsafe {
         let before = errno();
         loop {
@@ -174,12 +213,8 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
             if pending == 0 {
                 break;
             }
-            let signal = pending.trailing_zeros() as c_int + 1;
-            (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
-            let mut info = handlers::details(signal);
             let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
-            let mut context: libc::ucontext_t = std::mem::zeroed();
-            record_and_run(thread, place, signal, &mut info, (&raw mut context).cast());
+            held::release(thread, pending.trailing_zeros() as c_int + 1, place);
             (*thread).live = live;
         }
         set_errno(before);
@@ -192,8 +227,21 @@ unsafe fn deliver_recorded(thread: *mut Thread, place: i32) {
     unsafe {
         let before = errno();
         while player::signal_is_next(thread, place) {
-            player::replay_signal(thread);
+            player::replay_signal(thread, (*thread).call_mask.filter(|_| place == BEFORE_NEXT));
         }
         set_errno(before);
+    }
+}
+
+/// Makes a call that waits with a mask of its own: what interrupts it meets that mask.
+#[inline(always)]
+pub unsafe fn with_mask<T>(mask: *const libc::sigset_t, call: impl FnOnce() -> T) -> T {
+    // SAFETY: the block is the calling thread's own; the caller passes a mask that is null or good across the call.
+    unsafe {
+        let thread = thread::this();
+        (*thread).call_mask = (!mask.is_null()).then(|| held::bits(mask));
+        let result = call();
+        (*thread).call_mask = None;
+        result
     }
 }

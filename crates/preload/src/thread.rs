@@ -7,6 +7,7 @@
 use prony_channel as channel;
 use prony_demo::Head;
 use std::arch::{asm, global_asm};
+use std::ffi::c_int;
 use std::sync::atomic::AtomicU64;
 
 const BLOCK_BYTES: usize = 1024;
@@ -73,14 +74,34 @@ pub struct Thread {
     pub live: u8,
     /// True while a real call that may block is under way and a handler may run at once.
     pub blocking: bool,
+    /// True while the call under way has its record already: a handler that runs at once runs behind it.
+    pub recorded: bool,
     /// Value of `live` outside of the library.
     pub mode: u8,
     /// Attached as a thread of the server.
     pub attached: bool,
     /// Number of the thread within its process, from 0.
     pub index: u16,
-    /// Signals that came while no handler could run, one bit each, from bit 1.
+    /// Signals that are held back, see `held`: the set of them as the kernel has it.
     pub pending: AtomicU64,
+    /// Those that the kernel is about to deliver wherever the thread is.
+    pub hurried: u64,
+    /// Signals that the kernel is about to deliver because the handler that blocked them returns.
+    pub unblocked: u64,
+    /// True while the server changes its mask.
+    pub unblocking: bool,
+    /// Player: the released signal is blocked by the library, and not by the server.
+    pub blocked_for_call: bool,
+    /// Player: signals that the thread has sent to itself for when the server unblocks them.
+    pub expected: u64,
+    /// The signal that the library has the kernel deliver now, 0 for none.
+    pub released: c_int,
+    /// Where it is delivered.
+    pub released_at: i32,
+    /// One more than the kernel's number of the timer for signals that are held back, 0 before there is one.
+    pub timer: c_int,
+    /// The mask that the call under way waits with, if it has one of its own.
+    pub call_mask: Option<u64>,
     /// The slot in the control area.
     pub slot: *const channel::Thread,
     /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.

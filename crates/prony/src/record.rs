@@ -153,6 +153,11 @@ fn warning_text(warning: &RecordWarning) -> String {
             path.display()
         ),
         RecordWarning::Note(note) => note.clone(),
+        RecordWarning::LivesOn(processes) => {
+            let named: Vec<String> = processes.iter().map(|(pid, name)| format!("`{name}` ({pid})")).collect();
+            let [it, verb] = if named.len() == 1 { ["it", "lives"] } else { ["them", "live"] };
+            format!("{} {verb} on: the recording ended without {it}", named.join(", "))
+        }
         RecordWarning::NotListed(error) => {
             format!("the demo cannot be added to the list of demos recorded here: {error}")
         }

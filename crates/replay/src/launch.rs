@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "what the child does before `exec`, and its accounts, have no safe interface")]
 
+pub(crate) mod beside;
 mod launched;
 mod mounts;
 

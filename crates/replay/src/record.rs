@@ -5,6 +5,7 @@ use crate::environment;
 use crate::facts::describe_machine;
 use crate::files::Opened;
 use crate::known::KnownDemos;
+use crate::launch::beside::{self, Beside};
 use crate::launch::{Input, Launch, Launched};
 use crate::library::{self, Libraries};
 use crate::merge::Merger;
@@ -129,6 +130,8 @@ const IDLE: Duration = Duration::from_millis(5);
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Time that a server has to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long those are awaited that were ended by force, before the recording ends without the others.
+const LAST_WAIT: Duration = Duration::from_millis(500);
 
 /// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
 /// to the server. `progress` is called a few times a second.
@@ -229,6 +232,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         raw_calls_trapped: false,
         notes: Vec::new(),
         covered: Vec::new(),
+        beside: Vec::new(),
+        follows_exec: options.scope.follow_exec,
         stamped: Vec::new(),
         raw_bytes: 0,
         outputs: 0,
@@ -317,6 +322,9 @@ struct Recording {
     notes: Vec<String>,
     /// Notes about what was recorded in another way.
     covered: Vec<String>,
+    /// Names of the programs with sockets that are not recorded, and whether programs are recorded that the server runs.
+    beside: Vec<String>,
+    follows_exec: bool,
     /// Bytes of the record that is being stamped.
     stamped: Vec<u8>,
     raw_bytes: u64,
@@ -334,7 +342,9 @@ impl Recording {
         let start = Instant::now();
         let mut deadline = limit.map(|limit| start + limit);
         let mut block_at = start + BLOCK_EVERY;
-        let (mut terminate_at, mut kill_at) = (None, None);
+        let (mut terminate_at, mut kill_at, mut leave_at) = (None, None, None);
+        // The signal that asks the processes to end which the first one leaves behind.
+        let mut last_request = None;
         let mut ended = None;
         loop {
             if let Some(request) = self.scans.wanted() {
@@ -345,6 +355,7 @@ impl Recording {
             if now >= block_at {
                 self.writer.flush_block()?;
                 self.search_new_objects();
+                self.look_beside();
                 block_at = now + BLOCK_EVERY;
                 progress(Progress::Recording {
                     seconds: start.elapsed().as_secs_f64(),
@@ -353,11 +364,14 @@ impl Recording {
                 });
             }
             if let Some(signal) = asked.take() {
+                self.look_beside();
                 self.server.signal(signal);
+                last_request = Some(signal);
                 kill_at.get_or_insert(now + GRACE);
             }
             if deadline.is_some_and(|deadline| now >= deadline) {
                 deadline = None;
+                self.look_beside();
                 match self.end_input.take() {
                     Some((mut input, text)) => {
                         // A server that reads nothing any more gets the signal.
@@ -369,17 +383,25 @@ impl Recording {
             }
             if terminate_at.is_some_and(|terminate_at| now >= terminate_at) {
                 terminate_at = None;
-                self.signal_all(SIGTERM);
+                self.server.signal(SIGTERM);
+                last_request = Some(SIGTERM);
                 kill_at.get_or_insert(now + GRACE);
+            }
+            if let Some(signal) = last_request
+                && self.signal_left_behind(signal)
+            {
+                last_request = None;
             }
             if kill_at.is_some_and(|kill_at| now >= kill_at) {
                 self.server.kill_group();
+                leave_at.get_or_insert(now + LAST_WAIT);
             }
             ended = match ended {
                 None => self.server.ended().map_err(|error| RunError::System("wait for the server", error))?,
                 some => some,
             };
-            if let Some(status) = ended.filter(|_| !self.others_run()) {
+            let leaves = leave_at.is_some_and(|leave_at| now >= leave_at);
+            if let Some(status) = ended.filter(|_| leaves || !self.others_run()) {
                 self.gather(true)?;
                 return Ok(status);
             }
@@ -391,9 +413,11 @@ impl Recording {
 
     /// Asks the server to end, and lets it: what it still writes down is thrown away.
     fn end_server(&mut self) {
-        self.signal_all(SIGTERM);
+        self.server.signal(SIGTERM);
         let deadline = Instant::now() + GRACE;
+        let mut told = false;
         while Instant::now() < deadline && (matches!(self.server.ended(), Ok(None)) || self.others_run()) {
+            told = told || self.signal_left_behind(SIGTERM);
             if self.channel.drain(|_, _, _, _| {}).is_err() {
                 return;
             }
@@ -404,15 +428,33 @@ impl Recording {
     /// Server processes besides the one that was started: a daemon, its workers.
     fn others_run(&mut self) -> bool {
         self.server.reap_orphans(&self.channel.processes());
-        self.channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
+        self.others().next().is_some()
     }
 
-    fn signal_all(&self, signal: i32) {
-        self.server.signal(signal);
-        if self.channel.processes().first().is_some_and(|&first| !Launched::runs(first)) {
-            // The process that was started has gone and left daemons behind.
-            for &pid in self.channel.processes().iter().skip(1).filter(|&&pid| pid > 0) {
-                Launched::signal_process(pid, signal);
+    fn others(&self) -> impl Iterator<Item = i32> {
+        let processes = self.channel.processes();
+        processes.into_iter().skip(1).filter(|&pid| pid > 0 && Launched::runs(pid))
+    }
+
+    /// Asks the others to end once the process that was started has gone and left them behind. False while it runs.
+    fn signal_left_behind(&self, signal: i32) -> bool {
+        let gone = self.channel.processes().first().is_some_and(|&first| !Launched::runs(first));
+        if gone {
+            self.others().for_each(|pid| Launched::signal_process(pid, signal));
+        }
+        gone
+    }
+
+    /// Names programs that hold a conversation of their own, which the demo does not have.
+    fn look_beside(&mut self) {
+        let take_part = self.channel.running();
+        for Beside { pid, name } in beside::with_sockets(&take_part) {
+            if !self.beside.contains(&name) {
+                let hint = if self.follows_exec { "" } else { "; --follow-exec records what the server runs" };
+                self.notes.push(format!(
+                    "the server runs `{name}` (process {pid}), which has sockets of its own: what passes through them is not recorded{hint}"
+                ));
+                self.beside.push(name);
             }
         }
     }
@@ -526,6 +568,10 @@ impl Recording {
                 "several processes read and write {first}{others}: what one finds there may depend on what another \
                  did before, which is kept only with --processes-in-turn"
             ));
+        }
+        let left: Vec<(i32, String)> = self.others().map(|pid| (pid, Launched::name_of(pid))).collect();
+        if !left.is_empty() {
+            warnings.push(RecordWarning::LivesOn(left));
         }
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {

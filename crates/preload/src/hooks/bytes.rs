@@ -3,17 +3,20 @@
 
 use super::super::descriptors::{Kind, is_recorded, kind};
 use super::super::failures::at_descriptor;
+use super::super::notes;
 use super::super::player::{self, count};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
+use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
 use super::super::widths::wide;
 use super::socket::{received, runs_of, scatter, sent, vector_length};
-use super::{asked, blocking, enter, leave};
+use super::{asked, blocking, enter, leave, recorded};
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Text for a person: recorded, written for real in a replay too, and compared loosely.
 unsafe fn logged(
@@ -192,37 +195,16 @@ hooks! {
         if !is_recorded(to) {
             return at_descriptor(c"sendfile", to, real::sendfile(to, from, at, count));
         }
-        let (thread, recording) = enter();
-        let place = if at.is_null() { libc::lseek64(from, 0, libc::SEEK_CUR) } else { wide(*at) };
-        let value;
-        if recording {
-            value = blocking(thread, Op::Sendfile, to, || real::sendfile(to, from, at, count));
-            let errno = errno();
-            // What was sent stands in the page cache now; it is read back so that a replay can
-            // compare it.
-            let content = Mapped::of(from, place, value.max(0) as usize);
-            recorder::emit(thread, Op::Sendfile, to, asked(count), outcome(value), &[content.piece()]);
-            set_errno(errno);
-        } else {
-            let answer = player::take(thread, Op::Sendfile, to);
-            value = answer.within(count);
-            let sent = value.max(0) as usize;
-            let content = Mapped::of(from, place, sent);
-            if sent > 0 {
-                player::compare_content(thread, answer, Op::Sendfile, to, (content.bytes, content.length));
-                if at.is_null() {
-                    libc::lseek64(from, place + sent as i64, libc::SEEK_SET);
-                } else {
-                    *at += sent as off_t;
-                }
-            }
-            player::done(thread, answer);
+        let place = if at.is_null() { None } else { Some(wide(*at)) };
+        let sent = sent_from_file(to, from, place, count, || real::sendfile(to, from, at, count));
+        if !at.is_null() {
+            *at = sent.place_after as off_t;
         }
-        leave(thread);
-        value
+        sent.value
     }
 
-    /// `splice` moves bytes where nobody can look at them; servers fall back to `read` and `write`.
+    /// Between a file and something that is recorded, what is moved is compared, or written to the file in a replay too. Between
+    /// two that are recorded it passes through the kernel, and the record says how many bytes they were.
     fn splice(
         from: c_int,
         from_at: *mut libc::loff_t,
@@ -231,11 +213,153 @@ hooks! {
         count: size_t,
         flags: libc::c_uint,
     ) -> ssize_t {
-        if !is_recorded(from) && !is_recorded(to) {
-            return real::splice(from, from_at, to, to_at, count, flags);
+        match (is_recorded(from), is_recorded(to)) {
+            (false, false) => at_descriptor(c"splice", from, real::splice(from, from_at, to, to_at, count, flags)),
+            (false, true) => {
+                let place = if from_at.is_null() { None } else { Some(*from_at) };
+                let real = || real::splice(from, from_at, to, to_at, count, flags);
+                let sent = sent_from_file(to, from, place, count, real);
+                if !from_at.is_null() {
+                    *from_at = sent.place_after;
+                }
+                sent.value
+            }
+            (true, false) => received_into_file(from, to, to_at, count, flags),
+            (true, true) => {
+                say_moved();
+                moved(Op::Splice, to, count, || real::splice(from, from_at, to, to_at, count, flags))
+            }
         }
-        set_errno(libc::EINVAL);
-        -1
+    }
+
+    fn tee(from: c_int, to: c_int, count: size_t, flags: libc::c_uint) -> ssize_t {
+        if !is_recorded(from) && !is_recorded(to) {
+            return at_descriptor(c"tee", from, real::tee(from, to, count, flags));
+        }
+        say_moved();
+        moved(Op::Tee, to, count, || real::tee(from, to, count, flags))
+    }
+
+    /// The buffers of the server go into a pipe, or what is in it into them.
+    fn vmsplice(fd: c_int, vector: *const iovec, buffers: size_t, flags: libc::c_uint) -> ssize_t {
+        let used = buffers as c_int;
+        let real = || real::vmsplice(fd, vector, buffers, flags);
+        if !is_recorded(fd) {
+            return at_descriptor(c"vmsplice", fd, real());
+        }
+        let reads = {
+            let _pass_through = PassThrough::enter();
+            libc::fcntl(fd, libc::F_GETFL) & libc::O_ACCMODE == libc::O_RDONLY
+        };
+        if reads {
+            return received_vector(Op::Readv, fd, vector, used, real);
+        }
+        let content = |count| Piece::Vector(PartKind::Out, vector, count);
+        sent(Op::Writev, fd, vector_length(vector, buffers), null(), 0, content, runs_of(vector, buffers), real)
+    }
+}
+
+/// What came of sending part of a file.
+struct SentFromFile {
+    value: ssize_t,
+    /// Where the file is read on.
+    place_after: i64,
+}
+
+/// Sends part of a file: from `place` on, or from where the file stands, which moves then.
+unsafe fn sent_from_file(
+    to: c_int,
+    from: c_int,
+    place: Option<i64>,
+    count: size_t,
+    real: impl FnOnce() -> ssize_t,
+) -> SentFromFile {
+    // SAFETY: the block that `enter` returns is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        let start = place.unwrap_or_else(|| libc::lseek64(from, 0, libc::SEEK_CUR));
+        let value;
+        if recording {
+            value = blocking(thread, Op::Sendfile, to, real);
+            let errno = errno();
+            // What was sent stands in the page cache now; it is read back so that a replay can
+            // compare it.
+            let content = Mapped::of(from, start, value.max(0) as usize);
+            recorder::emit(thread, Op::Sendfile, to, asked(count), outcome(value), &[content.piece()]);
+            set_errno(errno);
+        } else {
+            let answer = player::take(thread, Op::Sendfile, to);
+            value = answer.within(count);
+            let sent = value.max(0) as usize;
+            let content = Mapped::of(from, start, sent);
+            if sent > 0 {
+                player::compare_content(thread, answer, Op::Sendfile, to, (content.bytes, content.length));
+                if place.is_none() {
+                    libc::lseek64(from, start + sent as i64, libc::SEEK_SET);
+                }
+            }
+            player::done(thread, answer);
+        }
+        leave(thread);
+        SentFromFile { value, place_after: start + value.max(0) as i64 }
+    }
+}
+
+/// Most bytes of a pipe that one call moves into a file: those of a pipe as it is made.
+const MOVED_AT_ONCE: usize = 65536;
+
+/// Moves what is in a pipe into a file, as a read and a write.
+unsafe fn received_into_file(from: c_int, to: c_int, to_at: *mut i64, count: size_t, flags: libc::c_uint) -> ssize_t {
+    // SAFETY: the buffer is as long as is said, and the caller passes a place that is null or where the call writes.
+    unsafe {
+        let mut ready = libc::pollfd { fd: from, events: libc::POLLIN, revents: 0 };
+        if flags & libc::SPLICE_F_NONBLOCK != 0 && libc::poll(&mut ready, 1, 0) == 0 {
+            set_errno(libc::EAGAIN);
+            return -1;
+        }
+        let room = count.min(MOVED_AT_ONCE);
+        let buffer = libc::mmap64(
+            null_mut(),
+            MOVED_AT_ONCE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if buffer == libc::MAP_FAILED {
+            return -1;
+        }
+        // Both through their hooks: the first is recorded, and the second is done for real in a replay too.
+        let mut value = libc::read(from, buffer, room);
+        if value > 0 {
+            let length = value as usize;
+            value = if to_at.is_null() {
+                libc::write(to, buffer, length)
+            } else {
+                libc::pwrite64(to, buffer, length, *to_at)
+            };
+            if value > 0 && !to_at.is_null() {
+                *to_at += value as i64;
+            }
+        }
+        let before = errno();
+        libc::munmap(buffer, MOVED_AT_ONCE);
+        set_errno(before);
+        value
+    }
+}
+
+/// A call that moves bytes where nobody looks at them.
+unsafe fn moved(op: Op, to: c_int, count: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    // SAFETY: there are no pieces.
+    unsafe { recorded(op, to, asked(count), real, |_| [], |answer| answer.within(count)) }
+}
+
+static MOVED_SAID: AtomicBool = AtomicBool::new(false);
+
+fn say_moved() {
+    if !MOVED_SAID.swap(true, Ordering::Relaxed) {
+        notes::doubtful(&[b"splice or tee between pipes and sockets: how much it moves is recorded, and not what"]);
     }
 }
 

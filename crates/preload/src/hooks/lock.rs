@@ -1,14 +1,15 @@
 //! Locks on files and semaphores of System V: what processes wait for, as threads wait for a mutex. They are taken for real
 //! in a replay too; where processes take turns, those that had to wait have a record, see `sync`.
 
-use super::super::failures::at_descriptor;
+use super::super::failures::{at_descriptor, at_path};
+use super::super::notes;
 use super::super::real::hooks;
 use super::super::sharing;
 use super::super::state::{errno, set_errno};
 use super::super::widths::plain::off_t;
 use super::file::cannot_record;
 use super::sync::acquired;
-use libc::{c_int, c_short, c_void, key_t, sembuf, size_t, timespec};
+use libc::{c_char, c_int, c_short, c_uint, c_void, key_t, mode_t, sem_t, sembuf, size_t, timespec};
 use prony_demo::Op;
 
 /// Most operations of one `semop` that are looked at.
@@ -115,6 +116,19 @@ hooks! {
 
     fn semtimedop(set: c_int, operations: *mut sembuf, count: size_t, timeout: *const timespec) -> c_int {
         operated(operations, count, |operations| real::semtimedop(set, operations, count, timeout))
+    }
+
+    // The arguments behind the second are there if the flags say so. One that this process makes is shared with its children.
+    fn sem_open(name: *const c_char, flags: c_int, mode: mode_t, value: c_uint) -> *mut sem_t {
+        let made = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
+        if !sharing::note_mapping(!made) {
+            notes::doubtful(&[b"a named semaphore that was there before: who else takes it is not recorded"]);
+        }
+        let semaphore = real::sem_open(name, flags, mode, value);
+        if semaphore.is_null() {
+            at_path(c"sem_open", name, -1);
+        }
+        semaphore
     }
 
     fn shmget(key: key_t, length: size_t, flags: c_int) -> c_int {

@@ -60,7 +60,7 @@ pub unsafe fn leave(thread: *mut Thread) {
 pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnce() -> T) -> T {
     // SAFETY: the caller passes the block that `enter` returned.
     unsafe {
-        (*thread).blocking = true;
+        ((*thread).blocking, (*thread).recorded) = (true, false);
         while (*thread).pending.load(Ordering::Relaxed) != 0 {
             (*thread).blocking = false;
             signals::deliver_before(thread);
@@ -73,6 +73,22 @@ pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnc
         }
         let value = real();
         (*thread).blocking = false;
+        value
+    }
+}
+
+/// Makes a real call whose record is written: a handler that runs while it does runs behind that.
+pub unsafe fn behind_record<T>(thread: *mut Thread, real: impl FnOnce() -> T) -> T {
+    // SAFETY: the caller passes the block that `enter` returned.
+    unsafe {
+        ((*thread).blocking, (*thread).recorded) = (true, true);
+        while (*thread).pending.load(Ordering::Relaxed) != 0 {
+            (*thread).blocking = false;
+            signals::deliver_after(thread);
+            (*thread).blocking = true;
+        }
+        let value = real();
+        ((*thread).blocking, (*thread).recorded) = (false, false);
         value
     }
 }

@@ -1,6 +1,7 @@
 //! Signal actions, sending signals, and timers that send them.
 
 use super::super::handlers;
+use super::super::held;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
@@ -9,7 +10,7 @@ use super::super::thread::PassThrough;
 use super::super::widths::plain::{itimerspec, itimerval};
 use super::{recorded, recorded_plain};
 use libc::{c_int, c_uint, c_void, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
-use prony_demo::Op;
+use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
 
 fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
@@ -25,29 +26,11 @@ fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_
     }
 }
 
-/// Changes the signals that are blocked, all but those by which the kernel reports raw system
-/// calls and what the processor is asked: blocked, they end the process.
-unsafe fn masked(
-    how: c_int,
-    set: *const sigset_t,
-    old: *mut sigset_t,
-    real: impl FnOnce(c_int, *const sigset_t, *mut sigset_t) -> c_int,
-) -> c_int {
-    // SAFETY: the caller passes sets that are null or valid, as the call that it is for demands it.
-    unsafe {
-        if set.is_null() || how == libc::SIG_UNBLOCK {
-            return real(how, set, old);
-        }
-        let mut asked = *set;
-        libc::sigdelset(&mut asked, libc::SIGSYS);
-        libc::sigdelset(&mut asked, libc::SIGTRAP);
-        real(how, &asked, old)
-    }
-}
-
 /// Sends a signal to this process or another. In a replay only what has no handler is sent: the
 /// tape delivers the rest.
 pub(super) fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
+    // A handler that is set for one signal is none by the time the call returns.
+    let handled = handlers::of(signal).is_some();
     // SAFETY: the one piece lives across the call.
     unsafe {
         recorded(
@@ -57,7 +40,7 @@ pub(super) fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int
             || real() as isize,
             |_| [Piece::value(&aux)],
             |answer| {
-                if aux == 0 && handlers::of(signal).is_none() {
+                if aux == 0 && !handled {
                     real();
                 }
                 answer.success()
@@ -91,11 +74,31 @@ hooks! {
     }
 
     fn sigprocmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        masked(how, set, old, |how, set, old| real::sigprocmask(how, set, old))
+        held::masked(how, set, old, |how, set, old| real::sigprocmask(how, set, old))
     }
 
     fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        masked(how, set, old, |how, set, old| real::pthread_sigmask(how, set, old))
+        held::masked(how, set, old, |how, set, old| real::pthread_sigmask(how, set, old))
+    }
+
+    fn sigpending(set: *mut sigset_t) -> c_int {
+        recorded(
+            Op::Sigpending,
+            -1,
+            0,
+            || real::sigpending(set) as isize,
+            |failed| {
+                if failed != 0 {
+                    return [Piece::Nothing];
+                }
+                held::hide(set);
+                [Piece::Bytes(PartKind::Value, set.cast(), held::SET_BYTES)]
+            },
+            |answer| {
+                answer.fill(PartKind::Value, 0, set.cast(), held::SET_BYTES);
+                answer.success()
+            },
+        ) as c_int
     }
 
     [bsd_signal] fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {

@@ -24,7 +24,7 @@ use super::super::state::{self, threaded};
 use super::super::thread::{PassThrough, RECORDING, this};
 use super::super::widths::plain::timespec;
 
-use super::{blocking, enter, leave};
+use super::{behind_record, blocking, enter, leave};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t};
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
 use prony_demo::{Op, WAITS_ONLY};
@@ -119,7 +119,8 @@ unsafe fn created(
             let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
             recorder::emit(thread, Op::ThreadCreate, -1, index, kind, &[]);
             ending::wait_for_others();
-            result = real(run, start.cast());
+            // The new thread has the mask of this one, in which nothing may be held back.
+            result = behind_record(thread, || real(run, start.cast()));
         } else {
             let answer = player::take(thread, Op::ThreadCreate, -1);
             player::share_one_cpu(thread);

@@ -6,6 +6,7 @@ use super::super::epoll::{self, Instance, Registered};
 use super::super::player::{self, Answer};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::signals;
 use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::Thread;
 use super::super::widths::Time;
@@ -330,14 +331,16 @@ hooks! {
         mask: *const sigset_t,
     ) -> c_int {
         let sets = [read, write, except];
-        wait(
-            Op::Pselect,
-            -1,
-            timeout_of(timeout),
-            || real::pselect(count, read, write, except, timeout, mask),
-            |ready, _| (gather_sets(count, sets, ready), Piece::Nothing),
-            |answer| give_sets(count, sets, answer),
-        )
+        signals::with_mask(mask, || {
+            wait(
+                Op::Pselect,
+                -1,
+                timeout_of(timeout),
+                || real::pselect(count, read, write, except, timeout, mask),
+                |ready, _| (gather_sets(count, sets, ready), Piece::Nothing),
+                |answer| give_sets(count, sets, answer),
+            )
+        })
     }
 
     [__poll] fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
@@ -349,7 +352,9 @@ hooks! {
     }
 
     time64 [__ppoll64] fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
-        wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || real::ppoll(fds, count, timeout, mask))
+        signals::with_mask(mask, || {
+            wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || real::ppoll(fds, count, timeout, mask))
+        })
     }
 
     fn __ppoll_chk(
@@ -359,8 +364,10 @@ hooks! {
         mask: *const sigset_t,
         length: usize,
     ) -> c_int {
-        wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || {
-            real::__ppoll_chk(fds, count, timeout, mask, length)
+        signals::with_mask(mask, || {
+            wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || {
+                real::__ppoll_chk(fds, count, timeout, mask, length)
+            })
         })
     }
 
@@ -377,8 +384,10 @@ hooks! {
         timeout: c_int,
         mask: *const sigset_t,
     ) -> c_int {
-        wait_epoll(Op::EpollWait, epoll, events, count, timeout_of_ms(timeout), |count| {
-            real::epoll_pwait(epoll, events, count, timeout, mask)
+        signals::with_mask(mask, || {
+            wait_epoll(Op::EpollWait, epoll, events, count, timeout_of_ms(timeout), |count| {
+                real::epoll_pwait(epoll, events, count, timeout, mask)
+            })
         })
     }
 
@@ -389,8 +398,10 @@ hooks! {
         timeout: *const timespec,
         mask: *const sigset_t,
     ) -> c_int {
-        wait_epoll(Op::EpollWait, epoll, events, count, timeout_of(timeout), |count| {
-            real::epoll_pwait2(epoll, events, count, timeout, mask)
+        signals::with_mask(mask, || {
+            wait_epoll(Op::EpollWait, epoll, events, count, timeout_of(timeout), |count| {
+                real::epoll_pwait2(epoll, events, count, timeout, mask)
+            })
         })
     }
 
@@ -456,7 +467,9 @@ hooks! {
     }
 
     fn sigsuspend(mask: *const sigset_t) -> c_int {
-        sleep_for(Op::Sigsuspend, WAIT_FOREVER, null_mut::<timespec>(), || real::sigsuspend(mask) as isize) as c_int
+        signals::with_mask(mask, || {
+            sleep_for(Op::Sigsuspend, WAIT_FOREVER, null_mut::<timespec>(), || real::sigsuspend(mask) as isize) as c_int
+        })
     }
 }
 

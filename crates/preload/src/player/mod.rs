@@ -26,7 +26,7 @@ pub use compare::{Run, Sending, compare_address, compare_content, compare_output
 
 use super::addresses;
 use super::descriptors;
-use super::handlers;
+use super::held::{self, BETWEEN, UNBLOCKED};
 use super::report::{self, Finding};
 use super::slots;
 use super::state::{self, control, index, slot};
@@ -434,33 +434,36 @@ pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Answ
     }
 }
 
-/// The next record is a signal: its handler runs now.
-pub unsafe fn replay_signal(thread: *mut Thread) {
+/// The next record is a signal: its handler runs now. `mask`: that of the call it interrupts, where the call has one of its own.
+pub unsafe fn replay_signal(thread: *mut Thread, mask: Option<u64>) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory: the caller
-    // has seen that a signal's stands at the cursor. All zero is a valid context, of which a handler that runs at a
-    // call sees nothing.
+    // has seen that a signal's stands at the cursor. All zero is a valid siginfo_t.
     unsafe {
         let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let answer = taken(thread, (*thread).cursor);
-        let signal = answer.aux() as i32;
+        let (signal, place) = (answer.aux() as i32, answer.code());
         let mut info: libc::siginfo_t = std::mem::zeroed();
         answer.copy_value(&mut info);
         done(thread, answer);
-        let mut context: libc::ucontext_t = std::mem::zeroed();
-        (*thread).live = (*thread).mode;
-        handlers::run(signal, &mut info, (&raw mut context).cast());
+        if place == i64::from(UNBLOCKED) {
+            held::send_for_later(thread, signal, &mut info);
+        } else {
+            held::deliver_again(thread, signal, &mut info, mask);
+        }
         (*thread).live = live;
     }
 }
 
-/// True when a signal stands next on the tape of this thread, to be delivered at this place.
+/// True when a signal stands next on the tape of this thread, to be delivered at this place: the beginning of a call
+/// (`held::BEFORE_NEXT`) or its end. One that came between two calls is delivered at the end of the first.
 #[inline(always)]
 pub unsafe fn signal_is_next(thread: *mut Thread, place: i32) -> bool {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         has_next(thread) && {
             let record = (*thread).cursor;
-            number(record) == Op::Signal as u16 && (*record).ret == i64::from(place)
+            number(record) == Op::Signal as u16
+                && ((*record).ret == i64::from(place) || (*record).ret >= i64::from(BETWEEN))
         }
     }
 }

@@ -193,7 +193,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
                     return;
                 }
                 Some(Class::Signal) => {
-                    replay_signal(thread);
+                    replay_signal(thread, None);
                     return;
                 }
                 _ => count!(thread, resynced, 1),

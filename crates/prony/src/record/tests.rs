@@ -93,6 +93,7 @@ fn every_warning_of_a_recording_is_a_sentence() {
     let warnings = [
         RecordWarning::Written("/srv/log".into()),
         RecordWarning::Note("io_uring is not recorded".to_owned()),
+        RecordWarning::LivesOn(vec![(4711, "sleep".to_owned())]),
         RecordWarning::NotListed(std::sync::Arc::new(prony_replay::KnownError::NoHome)),
     ];
     assert_eq!(
@@ -100,6 +101,7 @@ fn every_warning_of_a_recording_is_a_sentence() {
         [
             "the server wrote `/srv/log`, which is outside any --state directory: a replay writes it too, and reads its content at that time",
             "io_uring is not recorded",
+            "`sleep` (4711) lives on: the recording ended without it",
             "the demo cannot be added to the list of demos recorded here: the user has no home directory, and \
              XDG_STATE_HOME is not set",
         ]

@@ -5,8 +5,8 @@ use std::fs::{self, Permissions};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -171,6 +171,123 @@ fn the_signals_that_the_recorder_needs_are_the_servers_all_the_same() {
         let hex: String = last.bytes().map(|byte| format!("{byte:02x}")).collect();
         assert!(dump.contains(&hex), "{how}: expected `{last}` as the last answer, {hex} in {dump}");
     }
+}
+
+/// What a server answers to [`QUESTIONS`] questions when nobody records it.
+fn native_answers(command: &[String], address: SocketAddr) -> Vec<String> {
+    let mut server = Command::new(&command[0]).args(&command[1..]).spawn().expect("the server starts");
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    socket.connect(address).expect("loopback is reachable");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("the timeout is not zero");
+    let mut buffer = [0; 1024];
+    let mut answers = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while answers.len() < QUESTIONS {
+        assert!(Instant::now() < deadline, "{} answers in a minute", answers.len());
+        // Refused as long as the server does not listen.
+        if socket.send(b"question").is_ok()
+            && let Ok(length) = socket.recv(&mut buffer)
+        {
+            answers.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+        }
+    }
+    socket.send(b"quit").expect("it listens");
+    assert!(server.wait().expect("it is our child").success());
+    answers
+}
+
+/// What a server sent while it was recorded.
+fn recorded_answers(demo: &Path) -> Vec<String> {
+    let dump = run(prony().args(["demo", "dump", "--json", "--call", "sendto"]).arg(demo));
+    let text = |line: &str| {
+        let line: Value = serde_json::from_str(line).expect("a line of JSON");
+        let parts = line["parts"].as_array().expect("parts of a record");
+        let hex = parts.iter().find(|part| part["kind"] == "out").expect("what was sent")["hex"].as_str();
+        let digit = |digit: u8| (digit as char).to_digit(16).expect("hex") as u8;
+        let bytes = hex.expect("bytes").as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
+        String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
+    };
+    dump.lines().map(text).collect()
+}
+
+#[test]
+fn handlers_of_signals_run_as_posix_has_it() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("handlers");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "handlers.c", &[]), address.port().to_string()];
+    let native = native_answers(&command, address);
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert_eq!(recorded_answers(&demo), native, "{recording}");
+    assert!(recording.said.contains("reached a thread that was computing"), "{recording}");
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
+#[test]
+fn what_is_moved_past_the_server_arrives_as_it_does_natively() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("moved");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "moved.c", &[]), address.port().to_string(), scratch.arg("file")];
+    let native = native_answers(&command, address);
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert_eq!(recorded_answers(&demo), native, "{recording}");
+    assert_noted(
+        &scratch,
+        &demo,
+        "splice or tee between pipes and sockets: how much it moves is recorded, and not what",
+    );
+    fs::remove_file(scratch.arg("file")).expect("the server has made it");
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    let written = fs::read(scratch.arg("file")).expect("a replay writes it, too");
+    assert!(written.starts_with(b"hello 29\0"), "{written:?}");
+}
+
+#[test]
+fn a_recording_ends_although_processes_live_on() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("left-behind");
+    // The child of another session ends when it is asked to, though it is another program.
+    let children = "setsid sleep 1000 & exec sleep 1000";
+    let record = |script: &str| {
+        let demo = scratch.arg("left.demo");
+        let mut command = prony();
+        command.args(["record", "--force", "--for", "1s", "-o", &demo, "--", "/bin/sh", "-c", script]);
+        String::from_utf8_lossy(&command.output().expect("prony starts").stderr).into_owned()
+    };
+    let said = record(children);
+    assert!(!said.contains("lives on"), "{said}");
+    // One that does not is named, and left alone.
+    let stubborn = "setsid sh -c 'trap \"\" TERM; exec sleep 1000 >/dev/null 2>&1' & exec sleep 1000";
+    let said = record(stubborn);
+    let (_, named) = said.split_once("`sleep` (").unwrap_or_else(|| panic!("it is named: {said}"));
+    run(Command::new("kill").args(["-KILL", named.split(')').next().expect("its number")]));
+}
+
+#[test]
+fn a_program_that_has_sockets_and_is_not_recorded_is_named() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("beside");
+    let address = free_address();
+    let script = format!("{} {} & wait", compiled(&scratch, "heap.c", &[]), address.port());
+    let demo = scratch.arg("beside.demo");
+    let mut command = prony();
+    command.args(["record", "--force", "-o", &demo, "--", "/bin/sh", "-c", &script]);
+    let recorder = command.stderr(Stdio::piped()).spawn().expect("prony starts");
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    socket.connect(address).expect("loopback is reachable");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("the timeout is not zero");
+    // Refused as long as the server does not listen.
+    let answered = || socket.send(b"question").is_ok() && socket.recv(&mut [0; 1024]).is_ok();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !answered() {
+        assert!(Instant::now() < deadline, "no answer in a minute");
+    }
+    run(Command::new("kill").args(["-TERM", &recorder.id().to_string()]));
+    let said = recorder.wait_with_output().expect("it is our child").stderr;
+    let said = String::from_utf8_lossy(&said);
+    let named = said.contains("the server runs `heap-c` (process ") && said.contains("--follow-exec records");
+    assert!(named, "{said}");
 }
 
 #[test]
@@ -382,6 +499,17 @@ fn processes_that_share_memory_take_turns() {
             replay(&scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]).assert_identical();
         }
     }
+}
+
+#[test]
+fn processes_that_share_a_named_semaphore_take_turns() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("named");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "named.c", &[]), address.port().to_string()];
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert!(!recording.said.contains("named semaphore"), "it is covered: {recording}");
+    replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
 }
 
 #[test]

@@ -23,6 +23,12 @@ impl Channel {
         self.slots().iter().map(|process| process.pid.load(Ordering::Relaxed)).collect()
     }
 
+    /// Kernel's ids of the processes that take part: none that has ended, or runs a program that is not recorded.
+    pub(crate) fn running(&self) -> Vec<i32> {
+        let running = |process: &&Process| process.state.is(ProcessState::Running, Ordering::Acquire);
+        self.slots().iter().filter(running).map(|process| process.pid.load(Ordering::Relaxed)).collect()
+    }
+
     /// True if process `index` ended its story itself: by `exit`, or at the end of its records.
     pub(crate) fn ended(&self, index: usize) -> bool {
         self.control()

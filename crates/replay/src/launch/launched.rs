@@ -142,6 +142,12 @@ impl Launched {
         others_run
     }
 
+    /// Name of the program that a process runs, as the kernel has it (at most 15 bytes); empty once it has ended.
+    pub(crate) fn name_of(pid: i32) -> String {
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        String::from_utf8_lossy(name.trim_ascii_end()).into_owned()
+    }
+
     /// True if the process descends from this one and still runs (and is not a zombie).
     pub(crate) fn runs(pid: i32) -> bool {
         match parent_and_state(pid) {

@@ -13,6 +13,8 @@ pub enum RecordWarning {
     Written(PathBuf),
     /// Note of the recorder, as the demo has it: what could not be recorded, or only in part.
     Note(String),
+    /// Processes that did not end with the recording: their numbers and programs. What they do from here on is not in the demo.
+    LivesOn(Vec<(i32, String)>),
     /// The demo is not on the list of those that this user recorded here.
     NotListed(Arc<KnownError>),
 }
