@@ -84,7 +84,6 @@ pub unsafe fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 ///
 /// # Safety
 /// As for [`run`].
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if of(signal).is_some() {
         // SAFETY: as for this function.

@@ -3,14 +3,13 @@
 //! The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
 //! where it can find something. It ends with the thread, and does not follow `exec`.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::handlers;
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::held;
 use super::notes;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-use super::state::{control, errno, set_errno};
+use super::state::control;
+use super::state::{errno, set_errno};
 use super::thread::PassThrough;
 use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
@@ -73,7 +72,6 @@ pub fn trap() {
 pub fn trap() {}
 
 /// Takes over SIGSYS, by which the kernel reports what this library asked for.
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn take_over() {
     if CATCHES.swap(true, Ordering::Relaxed) {
         return;
@@ -82,16 +80,13 @@ pub fn take_over() {
     // SAFETY: the handler has the shape that the flags say; all zero is a valid action.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = raw_call as *const () as usize;
+        action.sa_sigaction = reported as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
         let mut before: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGSYS, &action, &mut before);
         handlers::set_taken_over(libc::SIGSYS, before);
     }
 }
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-pub fn take_over() {}
 
 /// Has the kernel report raw system calls of the calling thread too, if it does for the first
 /// one: neither a new thread nor a forked child inherits that.
@@ -141,23 +136,34 @@ const ARGUMENTS: [c_int; 6] =
 #[cfg(target_arch = "x86")]
 const RESULT: c_int = libc::REG_EAX;
 
-/// Called by the kernel for a system call from outside of libc: says so, once for each number,
-/// and makes the call through libc.
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-unsafe extern "C" fn raw_call(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    /// What the kernel says of a call that user dispatch reports; seccomp and processes say otherwise.
-    const SYS_USER_DISPATCH: c_int = 2;
-    // SAFETY: called by the kernel for SIGSYS with details and context of this shape; the call that the server made is
-    // made with the arguments that it gave.
+/// Called by the kernel for SIGSYS.
+unsafe extern "C" fn reported(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: called by the kernel for SIGSYS with details and context of this shape.
     unsafe {
         let before = errno();
         if held::is_impatient(info) {
             held::hurry(context);
-            return set_errno(before);
-        }
-        if (*info).si_code != SYS_USER_DISPATCH {
+        } else if !is_raw_call(info, context) {
             handlers::pass_on(signal, info, context);
-            return set_errno(before);
+        }
+        set_errno(before);
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+unsafe fn is_raw_call(_info: *mut libc::siginfo_t, _context: *mut c_void) -> bool {
+    false
+}
+
+/// A system call from outside of libc: says so, once for each number, and makes the call through libc. False for another signal.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+unsafe fn is_raw_call(info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
+    /// What the kernel says of a call that user dispatch reports; seccomp and processes say otherwise.
+    const SYS_USER_DISPATCH: c_int = 2;
+    // SAFETY: the caller passes what the kernel gave it; the call that the server made is made with the arguments that it gave.
+    unsafe {
+        if (*info).si_code != SYS_USER_DISPATCH {
+            return false;
         }
         let context: *mut libc::ucontext_t = context.cast();
         let registers = &mut (*context).uc_mcontext.gregs;
@@ -184,7 +190,7 @@ unsafe extern "C" fn raw_call(signal: c_int, info: *mut libc::siginfo_t, context
             real()
         };
         registers[RESULT as usize] = if result == -1 { -libc::greg_t::from(errno()) } else { result };
-        set_errno(before);
+        true
     }
 }
 

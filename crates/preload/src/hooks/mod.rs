@@ -15,6 +15,7 @@ mod signal;
 mod socket;
 mod sync;
 mod terminal;
+mod thread_timer;
 mod time;
 mod unanswered;
 mod wait;

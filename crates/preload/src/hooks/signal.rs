@@ -5,9 +5,11 @@ use super::super::held;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
-use super::super::state::errno;
+use super::super::state::{errno, set_errno};
 use super::super::thread::PassThrough;
+use super::super::widths::Time;
 use super::super::widths::plain::{itimerspec, itimerval};
+use super::thread_timer;
 use super::{recorded, recorded_plain};
 use libc::{c_int, c_uint, c_void, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
 use prony_demo::{Op, PartKind};
@@ -139,22 +141,58 @@ hooks! {
     }
 
     fn timer_create(clock: libc::clockid_t, event: *mut libc::sigevent, to: *mut timer_t) -> c_int {
+        if thread_timer::is_wanted(clock, event) {
+            return match thread_timer::create(clock, event) {
+                Ok(made) => {
+                    *to = made.cast();
+                    0
+                }
+                Err(error) => {
+                    set_errno(error);
+                    -1
+                }
+            };
+        }
         timer(Op::TimerCreate, clock as u32, to, || real::timer_create(clock, event, to))
     }
 
     time64 [__timer_settime64] fn timer_settime(which: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+        if let Some(own) = thread_timer::existing(which) {
+            if !thread_timer::is_valid(&(*new).it_value) || !thread_timer::is_valid(&(*new).it_interval) {
+                set_errno(libc::EINVAL);
+                return -1;
+            }
+            let [value, interval] = [(*new).it_value.nanoseconds(), (*new).it_interval.nanoseconds()];
+            let before = thread_timer::set(own, flags & libc::TIMER_ABSTIME != 0, value, interval);
+            if !old.is_null() {
+                ((*old).it_value, (*old).it_interval) = (Time::of_nanoseconds(before.0), Time::of_nanoseconds(before.1));
+            }
+            return 0;
+        }
         timer(Op::TimerSettime, flags as u32, old, || real::timer_settime(which, flags, new, old))
     }
 
     time64 [__timer_gettime64] fn timer_gettime(which: timer_t, to: *mut itimerspec) -> c_int {
+        if let Some(own) = thread_timer::existing(which) {
+            let left = thread_timer::remaining(own);
+            ((*to).it_value, (*to).it_interval) = (Time::of_nanoseconds(left.0), Time::of_nanoseconds(left.1));
+            return 0;
+        }
         timer(Op::TimerGettime, 0, to, || real::timer_gettime(which, to))
     }
 
     fn timer_delete(which: timer_t) -> c_int {
+        if let Some(own) = thread_timer::existing(which) {
+            thread_timer::delete(own);
+            return 0;
+        }
         timer(Op::TimerSettime, 0, null_mut::<c_void>(), || real::timer_delete(which))
     }
 
     fn timer_getoverrun(which: timer_t) -> c_int {
+        if let Some(own) = thread_timer::existing(which) {
+            return thread_timer::overrun(own);
+        }
         recorded_plain(Op::TimerGetoverrun, -1, 0, || real::timer_getoverrun(which) as isize) as c_int
     }
 }
@@ -166,7 +204,7 @@ fn own_pid() -> pid_t {
         let _pass_through = PassThrough::enter();
         let before = errno();
         let pid = libc::getpid();
-        super::super::state::set_errno(before);
+        set_errno(before);
         pid
     }
 }

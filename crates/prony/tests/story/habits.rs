@@ -224,6 +224,16 @@ fn handlers_of_signals_run_as_posix_has_it() {
 }
 
 #[test]
+fn timers_that_call_on_a_thread_replay_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("ticking");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "ticking.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
+}
+
+#[test]
 fn what_is_moved_past_the_server_arrives_as_it_does_natively() {
     let _turn = Turn::take();
     let scratch = Scratch::new("moved");
