@@ -245,6 +245,7 @@ impl<'a> Claim<'a> {
             }
             Bound::Spawned => {
                 self.returns(MOST_ERRORS)?;
+                self.process_index()?;
                 self.structure(&[4], false)?;
                 words(self.first(PartKind::Value)).try_for_each(|pid| self.process(i64::from(pid)))
             }
@@ -481,18 +482,24 @@ impl<'a> Claim<'a> {
         const RECORDED: u32 = 1;
         const LOG: u32 = 2;
         self.returns(0)?;
-        let aux = self.head.aux;
-        self.expect("process", aux <= MOST_PROCESSES, || format!("at most {MOST_PROCESSES}"), || aux.to_string())?;
+        self.process_index()?;
         let value = self.first(PartKind::Value);
         let whole = value.len().is_multiple_of(INHERITED_BYTES);
         self.expect("descriptors", whole, || "whole entries".to_owned(), || format!("{} bytes", value.len()))?;
         let mut words = words(value);
         while let (Some(fd), Some(bits)) = (words.next(), words.next()) {
             self.descriptor(i64::from(fd as i32))?;
-            let known = bits < 32 && [RECORDED, LOG].contains(&(bits & 3));
+            let is_file = self.op == Op::ProgramStart && bits == 0;
+            let known = is_file || bits < 32 && [RECORDED, LOG].contains(&(bits & 3));
             self.expect("descriptor", known, || "recorded or a log".to_owned(), || format!("bits {bits:#x}"))?;
         }
         Ok(())
+    }
+
+    /// One more than the number of a process of the recording, or 0.
+    fn process_index(&self) -> Checked {
+        let aux = self.head.aux;
+        self.expect("process", aux <= MOST_PROCESSES, || format!("at most {MOST_PROCESSES}"), || aux.to_string())
     }
 
     fn waited(&self) -> Checked {

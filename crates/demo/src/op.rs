@@ -243,6 +243,7 @@ ops! {
     230 Spawn "posix_spawn" Process Spawned;
     231 Popen "popen" Process Status;
     232 Pclose "pclose" Process Status;
+    233 ProgramStart "program starts" Process Executed;
 
     // signals
     240 Signal "signal" Signal SignalDelivered;

@@ -122,6 +122,15 @@ unsafe fn attach(mark: *const c_char) {
         }
         epoll::map_table();
         descriptors::inherit();
+        let mut logs = [[0; 2]; 2];
+        let spawned = *rest == b'+' as c_char;
+        if spawned {
+            rest = rest.add(1);
+            for number in logs.as_flattened_mut() {
+                *number = libc::strtoull(rest, &mut rest, 10);
+                rest = rest.add(usize::from(*rest == b'.' as c_char));
+            }
+        }
         while *rest == b',' as c_char {
             let fd = libc::strtol(rest.add(1), &mut rest, 10) as c_int;
             let bits = if *rest == b':' as c_char { libc::strtol(rest.add(1), &mut rest, 10) } else { 0 };
@@ -141,6 +150,9 @@ unsafe fn attach(mark: *const c_char) {
         hooks::redirect_standard_input();
         attach_thread(0);
         begin_sharing();
+        if spawned {
+            hooks::begin_spawned(&logs);
+        }
         failures::begin();
         objects::watch();
         objects::name_interposer();

@@ -46,6 +46,14 @@ pub fn share_order() {
     slot().leader.store(leader_index() + 1, Ordering::Relaxed);
 }
 
+/// Shares the order of this process with another one, which is about to be made, if it shares any.
+pub fn share_order_with(index: u32) {
+    if shares_order() {
+        let place = &control().processes[index as usize % prony_channel::PROCESSES];
+        place.leader.store(leader_index() + 1, Ordering::Relaxed);
+    }
+}
+
 /// Shares the order that the program before in this process shared. False if it shared none.
 pub fn share_order_again() -> bool {
     let leader = slot().leader.load(Ordering::Relaxed).checked_sub(1);

@@ -21,6 +21,7 @@ mod unanswered;
 mod wait;
 
 pub use file::redirect_standard_input;
+pub use process::begin_spawned;
 
 use super::baton;
 use super::descriptors;

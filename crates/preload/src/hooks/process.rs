@@ -15,9 +15,9 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::sharing;
 use super::super::state::{self, errno, set_errno};
-use super::super::thread::{PassThrough, Thread, this};
+use super::super::thread::{PassThrough, RECORDING, Thread, this};
 use super::super::widths::plain::rusage;
-use super::{enter, leave, recorded};
+use super::{blocking, enter, leave, recorded};
 use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, siginfo_t};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use prony_demo::{Op, PartKind};
@@ -564,6 +564,14 @@ hooks! {
     }
 
     fn system(command: *const c_char) -> c_int {
+        let follows = match state::mode() {
+            RECORDING => state::control().follow_exec.load(Ordering::Relaxed),
+            // Before the first child there may be the record that the order is shared.
+            _ => [Op::Spawn, Op::OrderShared].iter().any(|&op| player::is_next(this(), op)),
+        };
+        if follows && !command.is_null() {
+            return system_followed(command);
+        }
         recorded(
             Op::System,
             -1,
@@ -582,7 +590,9 @@ hooks! {
         arguments: *const *mut c_char,
         environment: *const *mut c_char,
     ) -> c_int {
-        spawned(to, path, || real::posix_spawn(to, path, actions, attributes, arguments, environment))
+        spawned(to, path, environment.cast(), |to, environment| {
+            real::posix_spawn(to, path, actions, attributes, arguments, environment.cast())
+        })
     }
 
     fn posix_spawnp(
@@ -593,7 +603,9 @@ hooks! {
         arguments: *const *mut c_char,
         environment: *const *mut c_char,
     ) -> c_int {
-        spawned(to, file, || real::posix_spawnp(to, file, actions, attributes, arguments, environment))
+        spawned(to, file, environment.cast(), |to, environment| {
+            real::posix_spawnp(to, file, actions, attributes, arguments, environment.cast())
+        })
     }
 
     // A stream to a child: a pipe of the recording with a shell at its other end.
@@ -664,23 +676,155 @@ unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut 
     }
 }
 
-unsafe fn spawned(to: *mut pid_t, path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: `to` is null or where the call writes, and the path is a C string.
+/// Begins in a program that was spawned: its descriptors are those that it found in the recording. `logs`: identities of those of
+/// its parent that are logs.
+pub fn begin_spawned(logs: &[[u64; 2]]) {
+    // SAFETY: the block that `enter` returns is the calling thread's own, in a process that has one thread.
     unsafe {
-        recorded(
-            Op::Spawn,
-            -1,
-            0,
-            || real() as isize,
-            |failed| {
-                let pid = if failed == 0 && !to.is_null() { Piece::value(&*to) } else { Piece::Nothing };
-                [Piece::path(path), pid]
-            },
-            |answer| {
-                answer.copy_value(to);
-                answer.number()
-            },
-        ) as c_int
+        let (thread, recording) = enter();
+        let mut inherited = [Inherited::default(); INHERITED_MAX];
+        let count;
+        if recording {
+            count = descriptors::found(&mut inherited, logs);
+            let list = Piece::some(PartKind::Value, inherited.as_ptr().cast(), count * size_of::<Inherited>());
+            recorder::emit(thread, Op::ProgramStart, -1, state::index() + 1, 0, &[list]);
+        } else {
+            let answer = player::take(thread, Op::ProgramStart, -1);
+            let room = size_of_val(&inherited);
+            count = answer.fill(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
+            player::done(thread, answer);
+            descriptors::close_all_but(&inherited[..count]);
+        }
+        inherited[..count].iter().for_each(|one| one.take_over());
+        leave(thread);
+    }
+}
+
+/// `system`, made of calls that are recorded: the signals of the terminal are the command's, and its end is this call's to see.
+unsafe fn system_followed(command: *const c_char) -> c_int {
+    // SAFETY: the caller passes a C string; all that the calls use lives across them. All zero is a valid action.
+    unsafe {
+        let mut ignore: libc::sigaction = std::mem::zeroed();
+        ignore.sa_sigaction = libc::SIG_IGN;
+        let [mut interrupt, mut quit]: [libc::sigaction; 2] = std::mem::zeroed();
+        libc::sigaction(libc::SIGINT, &ignore, &mut interrupt);
+        libc::sigaction(libc::SIGQUIT, &ignore, &mut quit);
+        let [mut children, mut before, mut defaults]: [libc::sigset_t; 3] = std::mem::zeroed();
+        libc::sigaddset(&mut children, libc::SIGCHLD);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &children, &mut before);
+        for (signal, action) in [(libc::SIGINT, &interrupt), (libc::SIGQUIT, &quit)] {
+            if action.sa_sigaction != libc::SIG_IGN {
+                libc::sigaddset(&mut defaults, signal);
+            }
+        }
+        let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
+        libc::posix_spawnattr_init(&mut attributes);
+        libc::posix_spawnattr_setsigmask(&mut attributes, &before);
+        libc::posix_spawnattr_setsigdefault(&mut attributes, &defaults);
+        let flags = libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK;
+        libc::posix_spawnattr_setflags(&mut attributes, flags as libc::c_short);
+        let arguments = [c"sh".as_ptr().cast_mut(), c"-c".as_ptr().cast_mut(), command.cast_mut(), null_mut()];
+        let (mut pid, mut status) = (0, -1);
+        let shell = c"/bin/sh".as_ptr();
+        let failed = libc::posix_spawn(&mut pid, shell, null(), &attributes, arguments.as_ptr(), environ.cast());
+        libc::posix_spawnattr_destroy(&mut attributes);
+        if failed != 0 {
+            // As if the shell had ended because it cannot run the command.
+            status = 127 << 8;
+        } else {
+            while libc::waitpid(pid, &mut status, 0) == -1 {
+                if errno() != libc::EINTR {
+                    status = -1;
+                    break;
+                }
+            }
+        }
+        libc::sigaction(libc::SIGINT, &interrupt, null_mut());
+        libc::sigaction(libc::SIGQUIT, &quit, null_mut());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, null_mut());
+        status
+    }
+}
+
+/// A child that runs a program. `real` gets where its number goes, and the environment to use.
+unsafe fn spawned(
+    to: *mut pid_t,
+    path: *const c_char,
+    environment: *const *const c_char,
+    real: impl Fn(*mut pid_t, *const *const c_char) -> c_int,
+) -> c_int {
+    // SAFETY: `to` is null or where the call writes, the path is a C string, and the block is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        let mut room = Followed::NOTHING;
+        let mut pid: pid_t = 0;
+        let failed;
+        if recording {
+            let preload = programs::preload_of(path).ok();
+            let preload = preload.filter(|_| state::control().follow_exec.load(Ordering::Relaxed));
+            let mut followed_as = 0;
+            if let Some(preload) = preload {
+                sharing::before_fork(thread);
+                followed_as = lifecycle::next_index() + 1;
+                state::share_order_with(followed_as - 1);
+                let environment = followed_with_logs(environment, followed_as - 1, preload, &mut room);
+                failed = real(&mut pid, environment);
+            } else {
+                failed = blocking(thread, Op::Spawn, -1, || real(&mut pid, environment));
+            }
+            let piece = if failed == 0 { Piece::value(&pid) } else { Piece::Nothing };
+            let followed_as = if failed == 0 { followed_as } else { 0 };
+            recorder::emit_at_once(thread, Op::Spawn, -1, followed_as, i64::from(failed), &[Piece::path(path), piece]);
+        } else {
+            sharing::before_fork(thread);
+            let answer = player::take(thread, Op::Spawn, -1);
+            answer.copy_value(&mut pid);
+            failed = answer.number() as c_int;
+            let followed_as = answer.aux();
+            if failed == 0
+                && followed_as > 0
+                && let Ok(preload) = programs::preload_of(path)
+            {
+                state::share_order_with(followed_as - 1);
+                let environment = followed_with_logs(environment, followed_as - 1, preload, &mut room);
+                let mut own = 0;
+                let failed = real(&mut own, environment);
+                if failed == 0 {
+                    pids::learn(pid, own);
+                } else {
+                    super::super::failures::note(c"posix_spawn", -1, path, failed);
+                }
+            }
+            player::done(thread, answer);
+        }
+        libc::free(room.list.cast());
+        if failed == 0 && !to.is_null() {
+            *to = pid;
+        }
+        leave(thread);
+        failed
+    }
+}
+
+/// The environment of a program that is spawned: the parent cannot tell which descriptors it will have, but which of them are
+/// logs.
+unsafe fn followed_with_logs(
+    environment: *const *const c_char,
+    index: u32,
+    preload: &'static std::ffi::CStr,
+    to: &mut Followed,
+) -> *const *const c_char {
+    // SAFETY: the caller passes an environment; what is written lies in the mark, which has room for it.
+    unsafe {
+        let environment = followed(environment, index, &[], preload, to);
+        let used = to.mark.iter().position(|&byte| byte == 0).unwrap_or(0);
+        let mut text = super::super::report::Text { to: &mut to.mark, used };
+        text.put(b"+");
+        for file in descriptors::logs().into_iter().flatten() {
+            text.decimal(file);
+            text.put(b".");
+        }
+        environment
     }
 }
 

@@ -79,15 +79,16 @@ unsafe fn next_call(thread: *mut Thread) -> Option<*const Head> {
     }
 }
 
+/// True if such a call, without a descriptor, is next.
+pub unsafe fn is_next(thread: *mut Thread, op: Op) -> bool {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe { next_call(thread).is_some_and(|record| fits(record, op, -1)) }
+}
+
 /// The record of a call without a descriptor, if it is next.
 pub unsafe fn take_if_next(thread: *mut Thread, op: Op) -> Option<Answer> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
-    unsafe {
-        if !next_call(thread).is_some_and(|record| fits(record, op, -1)) {
-            return None;
-        }
-        Some(taken(thread, skip_clocks(thread)))
-    }
+    unsafe { is_next(thread, op).then(|| taken(thread, skip_clocks(thread))) }
 }
 
 /// The record of an acquisition, or of a wait on a futex; `None` if the thread left its records, so that it has to

@@ -275,6 +275,22 @@ fn a_recording_ends_although_processes_live_on() {
 }
 
 #[test]
+fn programs_that_a_server_runs_are_followed_however_it_runs_them() {
+    let _turn = Turn::take();
+    for how in ["spawn", "spawnp", "system", "popen"] {
+        let scratch = Scratch::new(&format!("spawning-{how}"));
+        let address = free_address();
+        let command = vec![compiled(&scratch, "spawning.c", &[]), address.port().to_string(), how.to_owned()];
+        let (_, demo) = recorded(&scratch, address, command.clone(), &["--follow-exec"]);
+        assert!(recorded_answers(&demo).len() >= QUESTIONS, "{how}: its answers are in the demo");
+        replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+        let in_turn = ["--follow-exec", "--processes-in-turn"];
+        let (_, demo) = recorded(&scratch, address, command, &[&in_turn[..], &["--force"]].concat());
+        replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    }
+}
+
+#[test]
 fn a_program_that_has_sockets_and_is_not_recorded_is_named() {
     let _turn = Turn::take();
     let scratch = Scratch::new("beside");
