@@ -2,9 +2,11 @@
  *
  *   ticking PORT
  *
- * Answers with how often each has called, and with what is left of them.
+ * Answers with how often each has called and what is left of them, and with processor and time of the thread that answers.
  */
 #include "questions.h"
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -33,7 +35,12 @@ static void answer(unsigned number, char *text, size_t room) {
     struct itimerspec left[3];
     timer_t timers[] = {often, once, later};
     for (int each = 0; each < 3; each++) must(timer_gettime(timers[each], &left[each]) == 0, "timer_gettime");
-    snprintf(text, room, "%u: %d %d %d calls, left %ld %ld %ld, every %ld, overrun %d", number, calls[0], calls[1], calls[2],
+    unsigned processor, node;
+    clockid_t own;
+    struct timespec used;
+    must(getcpu(&processor, &node) == 0 && pthread_getcpuclockid(pthread_self(), &own) == 0, "getcpu");
+    must(clock_gettime(own, &used) == 0, "clock_gettime");
+    snprintf(text, room, "%u: on %u, %ld ns, %d %d %d calls, left %ld %ld %ld, every %ld, overrun %d", number, processor, used.tv_nsec, calls[0], calls[1], calls[2],
              left[0].it_value.tv_nsec, left[1].it_value.tv_nsec, (long)left[2].it_value.tv_sec,
              left[0].it_interval.tv_nsec / 1000000, timer_getoverrun(often));
     if (number % 5 == 0) start(once, 1, 0);

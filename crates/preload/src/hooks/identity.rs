@@ -13,6 +13,7 @@ use super::process as process_calls;
 use super::{asked, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls that fill `length` bytes at `to` when they succeed, and return 0.
@@ -218,6 +219,17 @@ hooks! {
 
     fn sched_getcpu() -> c_int {
         recorded_plain(Op::Getcpu, -1, 0, || real::sched_getcpu() as isize) as c_int
+    }
+
+    // The node of a processor does not change.
+    fn getcpu(cpu: *mut c_uint, node: *mut c_uint) -> c_int {
+        if !node.is_null() {
+            real::getcpu(null_mut(), node);
+        }
+        if !cpu.is_null() {
+            *cpu = sched_getcpu() as c_uint;
+        }
+        0
     }
 
     fn if_nametoindex(name: *const c_char) -> c_uint {

@@ -6,12 +6,13 @@ use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
 use super::super::state::{errno, set_errno};
-use super::super::thread::PassThrough;
+use super::super::failures::at_descriptor;
+use super::super::thread::{PassThrough, REPLAYING, this};
 use super::super::widths::Time;
 use super::super::widths::plain::{itimerspec, itimerval};
 use super::thread_timer;
 use super::{recorded, recorded_plain};
-use libc::{c_int, c_uint, c_void, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
+use libc::{c_int, c_uint, c_ulong, c_void, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
 
@@ -122,6 +123,14 @@ hooks! {
 
     fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
         recorded_plain(Op::Kill, -1, signal as u32, || real::pthread_kill(thread, signal) as isize) as c_int
+    }
+
+    // When a child of a replay ends the tape says, and its parent may be done before.
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
+        if option == libc::PR_SET_PDEATHSIG && (*this()).live == REPLAYING {
+            return 0;
+        }
+        at_descriptor(c"prctl", -1, real::prctl(option, a, b, c, d))
     }
 
     fn alarm(seconds: c_uint) -> c_uint {

@@ -36,7 +36,7 @@ fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<
 hooks! {
     [__clock_gettime] time64 [__clock_gettime64] fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
         let mut result = 0;
-        let replayed = read_clock(Op::ClockGettime, clock as u32, || {
+        let replayed = read_clock(Op::ClockGettime, number_of(clock), || {
             result = real::clock_gettime(clock, time);
             (result == 0).then(|| (*time).nanoseconds())
         });
@@ -103,6 +103,13 @@ hooks! {
     time64 [__getrusage64] fn getrusage(who: c_int, to: *mut rusage) -> c_int {
         reading(Op::Getrusage, who as u32, to, || i64::from(real::getrusage(who, to))) as c_int
     }
+}
+
+/// Number of a clock in records. One of a process or a thread (`pthread_getcpuclockid`) has the number of that in it, which is
+/// another one in a replay: what remains is of which kind it is, in the lowest three bits.
+#[inline(always)]
+fn number_of(clock: clockid_t) -> u32 {
+    if clock < 0 { clock as u32 | !7 } else { clock as u32 }
 }
 
 /// A clock that answers in a structure.

@@ -18,16 +18,18 @@ pub(crate) struct Beside {
     pub(crate) name: String,
 }
 
-/// Descendants of this process, without those that take part, that have sockets of the internet protocols. Processes that end
-/// meanwhile are left out.
+/// Descendants of this process, without those that take part, that have sockets of the internet protocols which none of those
+/// has. Processes that end meanwhile are left out.
 pub(crate) fn with_sockets(take_part: &[i32]) -> Vec<Beside> {
     let own = std::process::id() as i32;
+    // A helper that inherits what it makes no use of is no server.
+    let recorded: BTreeSet<u64> = take_part.iter().flat_map(|&pid| sockets(pid)).collect();
     let mut found = Vec::new();
     let mut seen = BTreeSet::from([own]);
     let mut waiting = vec![own];
     while let Some(pid) = waiting.pop().filter(|_| seen.len() < PROCESSES) {
         waiting.extend(children(pid).into_iter().filter(|child| seen.insert(*child)));
-        if pid != own && !take_part.contains(&pid) && has_internet_socket(pid) {
+        if pid != own && !take_part.contains(&pid) && has_internet_socket(pid, &recorded) {
             found.push(Beside { pid, name: Launched::name_of(pid) });
         }
     }
@@ -42,10 +44,15 @@ fn children(pid: i32) -> Vec<i32> {
     lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-fn has_internet_socket(pid: i32) -> bool {
+/// Numbers of the sockets that a process has open.
+fn sockets(pid: i32) -> BTreeSet<u64> {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
-    let sockets: BTreeSet<u64> = links.filter_map(socket_of).collect();
+    links.filter_map(socket_of).collect()
+}
+
+fn has_internet_socket(pid: i32, recorded: &BTreeSet<u64>) -> bool {
+    let sockets: BTreeSet<u64> = sockets(pid).difference(recorded).copied().collect();
     // The tables of the network that the process is in.
     let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| format!("/proc/{pid}/net/{table}"));
     !sockets.is_empty()
@@ -81,7 +88,8 @@ mod tests {
     fn this_process_is_not_beside_itself() {
         let _socket = std::net::UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
         let own = std::process::id() as i32;
-        assert!(has_internet_socket(own));
+        assert!(has_internet_socket(own, &BTreeSet::new()));
+        assert!(!has_internet_socket(own, &sockets(own)), "it has none that is not known");
         assert!(with_sockets(&[]).iter().all(|beside| beside.pid != own));
     }
 }
