@@ -62,7 +62,7 @@ fn writes(flags: c_int) -> bool {
 }
 
 /// Opens `path`, by whatever `real` is.
-unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub(super) unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own, and the caller passes a path that is null or
     // a C string.
     unsafe {

@@ -14,6 +14,7 @@ mod raw_i386;
 mod signal;
 mod socket;
 mod sync;
+mod temporary;
 mod terminal;
 mod thread_timer;
 mod time;

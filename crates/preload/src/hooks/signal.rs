@@ -1,12 +1,12 @@
 //! Signal actions, sending signals, and timers that send them.
 
+use super::super::failures::at_descriptor;
 use super::super::handlers;
 use super::super::held;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
 use super::super::state::{errno, set_errno};
-use super::super::failures::at_descriptor;
 use super::super::thread::{PassThrough, REPLAYING, this};
 use super::super::widths::Time;
 use super::super::widths::plain::{itimerspec, itimerval};

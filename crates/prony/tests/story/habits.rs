@@ -224,6 +224,23 @@ fn handlers_of_signals_run_as_posix_has_it() {
 }
 
 #[test]
+fn names_that_libc_makes_up_are_the_same_in_a_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("temporary");
+    let address = free_address();
+    let folder = scratch.path().join("made");
+    fs::create_dir(&folder).expect("the temporary directory is writable");
+    let command =
+        vec![compiled(&scratch, "temporary.c", &[]), address.port().to_string(), folder.display().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    // What the recording left behind is there, as in a second replay.
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    fs::remove_dir_all(&folder).expect("it is there");
+    fs::create_dir(&folder).expect("the temporary directory is writable");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn timers_that_call_on_a_thread_replay_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("ticking");
