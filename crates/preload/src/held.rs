@@ -7,15 +7,19 @@
 //!
 //! A thread that makes no call gets them after some [`PATIENCE`] all the same: a timer of the thread interrupts it by
 //! SIGSYS, which no server can block.
+//!
+//! A server that has put itself into a sandbox may be ended by the system calls that all this takes. There the library keeps the
+//! details, and calls the handler itself, without stack and mask.
 
-use super::handlers;
+use super::handlers::{self, SIGNALS};
 use super::state::{errno, set_errno};
-use super::thread::{PASS_THROUGH, PassThrough, Thread, this};
+use super::thread::{PASS_THROUGH, PassThrough, REPLAYING, Thread, this};
 use libc::{c_int, c_long, c_void, itimerspec, sigaction, sigevent, siginfo_t, sigset_t, timespec, ucontext_t};
+use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::mem::replace;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Time after which a thread that makes no call gets a signal where it is, and between two attempts.
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
@@ -80,38 +84,71 @@ unsafe fn send_again(signal: c_int, info: *const siginfo_t) -> bool {
     }
 }
 
-/// Holds a signal back that the kernel has just delivered; false if that is impossible.
+/// The server has put itself into a sandbox: the kernel may end it for what it has not called before.
+static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
+
+/// Details of signals that the library keeps itself.
+struct Kept(UnsafeCell<[siginfo_t; SIGNALS]>);
+
+// SAFETY: those of a signal are written by its handler, during which it is blocked; that of another thread at the same time is a
+// race of the server's own, of which either comes out.
+unsafe impl Sync for Kept {}
+
+// SAFETY: all zero is a valid siginfo_t.
+static KEPT: Kept = Kept(UnsafeCell::new(unsafe { std::mem::zeroed() }));
+
+/// The server is about to put itself into a sandbox (seccomp).
+pub fn enter_sandbox() {
+    IN_SANDBOX.store(true, Ordering::Relaxed);
+}
+
+fn is_in_sandbox() -> bool {
+    IN_SANDBOX.load(Ordering::Relaxed)
+}
+
+/// Holds a signal back that the kernel has just delivered.
 ///
 /// # Safety
 /// `thread` is the calling thread's block; the rest is what the kernel gave the handler of the signal.
-pub unsafe fn hold(thread: *mut Thread, signal: c_int, info: *const siginfo_t, context: *mut c_void) -> bool {
-    // SAFETY: as for this function.
+pub unsafe fn hold(thread: *mut Thread, signal: c_int, info: *const siginfo_t, context: *mut c_void) {
+    // SAFETY: as for this function; the handler of a signal has a place for its details.
     unsafe {
-        // A handler may have asked that its signal stays unblocked.
-        change_mask(libc::SIG_BLOCK, bit(signal));
-        if !send_again(signal, info) {
-            return false;
+        if !is_in_sandbox() {
+            // A handler may have asked that its signal stays unblocked.
+            change_mask(libc::SIG_BLOCK, bit(signal));
+        }
+        if is_in_sandbox() || !send_again(signal, info) {
+            (*KEPT.0.get())[signal as usize] = *info;
+            (*thread).kept |= bit(signal);
+            (*thread).pending.fetch_or(bit(signal), Ordering::Relaxed);
+            return;
         }
         change(&mut (*context.cast::<ucontext_t>()).uc_sigmask, |all| all | bit(signal));
         (*thread).pending.fetch_or(bit(signal), Ordering::Relaxed);
         wait_with_patience(thread);
-        true
     }
 }
 
-/// Has the kernel deliver a signal that was held back; its handler has run when this returns, at a place that the handler finds
-/// in [`Thread::released_at`].
+/// Has the kernel deliver a signal that was held back; its handler has run when this returns, at a place that it finds in
+/// [`Thread::released_at`]. `wrapper`: what the kernel calls.
 ///
 /// # Safety
 /// `thread` is the calling thread's block.
-pub unsafe fn release(thread: *mut Thread, signal: c_int, place: i32) {
-    // SAFETY: as for this function.
+pub unsafe fn release(thread: *mut Thread, signal: c_int, place: i32, wrapper: Wrapper) {
+    // SAFETY: as for this function; all zero is a valid context.
     unsafe {
         if (*thread).pending.fetch_and(!bit(signal), Ordering::Relaxed) == bit(signal) {
             set_timer((*thread).timer, false);
         }
         ((*thread).released, (*thread).released_at) = (signal, place);
-        change_mask(libc::SIG_UNBLOCK, bit(signal));
+        if (*thread).kept & bit(signal) != 0 {
+            (*thread).kept &= !bit(signal);
+            let mut info = (*KEPT.0.get())[signal as usize];
+            let mut context: ucontext_t = std::mem::zeroed();
+            wrapper(signal, &mut info, (&raw mut context).cast());
+        } else {
+            change_mask(libc::SIG_UNBLOCK, bit(signal));
+        }
         // Nobody has taken it where it was awaited meanwhile (`sigwait`).
         (*thread).released = 0;
     }
@@ -161,7 +198,8 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
 pub unsafe fn look_for_unblocked(thread: *mut Thread, context: *const c_void) {
     // SAFETY: as for this function.
     unsafe {
-        (*thread).unblocked = waiting() & !bits(&raw const (*context.cast::<ucontext_t>()).uc_sigmask);
+        let waiting = if is_in_sandbox() { 0 } else { waiting() };
+        (*thread).unblocked = waiting & !bits(&raw const (*context.cast::<ucontext_t>()).uc_sigmask);
     }
 }
 
@@ -188,7 +226,7 @@ unsafe extern "C" fn replayed(signal: c_int, info: *mut siginfo_t, context: *mut
             run(thread, signal, info, context);
         } else if (*thread).expected & bit(signal) != 0 {
             // It may have been sent more than once.
-            (*thread).expected &= !bit(signal) | waiting();
+            (*thread).expected &= !bit(signal) | if is_in_sandbox() { 0 } else { waiting() };
             run(thread, signal, info, context);
         }
         set_errno(before);
@@ -206,8 +244,10 @@ pub unsafe fn deliver_again(thread: *mut Thread, signal: c_int, info: *mut sigin
         let Some(action) = handlers::of(signal) else { return };
         let action = wrapped(action, replayed);
         let mut before: sigaction = std::mem::zeroed();
-        if libc::sigaction(signal, &action, &mut before) == -1 || !send_released(thread, signal, info, mask) {
-            // A sandbox allows none of this.
+        if is_in_sandbox()
+            || libc::sigaction(signal, &action, &mut before) == -1
+            || !send_released(thread, signal, info, mask)
+        {
             let mut context: ucontext_t = std::mem::zeroed();
             return run(thread, signal, info, (&raw mut context).cast());
         }
@@ -225,14 +265,14 @@ pub unsafe fn deliver_again(thread: *mut Thread, signal: c_int, info: *mut sigin
 /// # Safety
 /// As for [`deliver_again`].
 pub unsafe fn send_for_later(thread: *mut Thread, signal: c_int, info: *mut siginfo_t) {
-    // SAFETY: as for this function; all zero is a valid context.
+    // SAFETY: as for this function.
     unsafe {
         let Some(action) = handlers::of(signal) else { return };
         let action = wrapped(action, replayed);
         (*thread).expected |= bit(signal);
-        if libc::sigaction(signal, &action, null_mut()) == -1 || !send_again(signal, info) {
-            let mut context: ucontext_t = std::mem::zeroed();
-            run(thread, signal, info, (&raw mut context).cast());
+        if is_in_sandbox() || libc::sigaction(signal, &action, null_mut()) == -1 || !send_again(signal, info) {
+            (*KEPT.0.get())[signal as usize] = *info;
+            (*thread).kept |= bit(signal);
         }
     }
 }
@@ -278,20 +318,23 @@ pub unsafe fn masked(
     how: c_int,
     set: *const sigset_t,
     old: *mut sigset_t,
+    wrapper: Wrapper,
     real: impl FnOnce(c_int, *const sigset_t, *mut sigset_t) -> c_int,
 ) -> c_int {
     // SAFETY: as for this function; the block is the calling thread's own.
     unsafe {
         let thread = this();
-        let pending = &raw const (*thread).pending;
-        let held = || (*pending).load(Ordering::Relaxed);
+        let (pending, kept) = (&raw const (*thread).pending, &raw const (*thread).kept);
+        let held = || (*pending).load(Ordering::Relaxed) & !*kept;
         let mut asked = None;
         let blocks = how != libc::SIG_UNBLOCK && !set.is_null();
         if !set.is_null() {
             let mut set = *set;
             if blocks {
                 // Their handlers would have run by now.
-                each(held() & bits(&set), |signal| release(thread, signal, BETWEEN));
+                each((*pending).load(Ordering::Relaxed) & bits(&set), |signal| {
+                    release(thread, signal, BETWEEN, wrapper)
+                });
                 change(&mut set, |all| all & !OURS);
             }
             match how {
@@ -307,12 +350,29 @@ pub unsafe fn masked(
         (*thread).unblocking = false;
         if let Some(set) = asked.filter(|_| blocks) {
             // One that came meanwhile stays blocked for the server.
-            (*thread).pending.fetch_and(!bits(&set) | before, Ordering::Relaxed);
+            (*thread).pending.fetch_and(!bits(&set) | before | *kept, Ordering::Relaxed);
         }
         if !old.is_null() {
             change(old, |all| all & !(before | held()));
         }
+        if (*thread).mode == REPLAYING && (*thread).kept != 0 {
+            run_kept(thread);
+        }
         result
+    }
+}
+
+/// Runs the handlers of signals of a recording that the library keeps, and that the server does not block any more.
+#[cold]
+unsafe fn run_kept(thread: *mut Thread) {
+    // SAFETY: the caller passes the calling thread's block; all zero is a valid context.
+    unsafe {
+        each((*thread).kept & !change_mask(libc::SIG_BLOCK, 0), |signal| {
+            (*thread).kept &= !bit(signal);
+            let mut info = (*KEPT.0.get())[signal as usize];
+            let mut context: ucontext_t = std::mem::zeroed();
+            replayed(signal, &mut info, (&raw mut context).cast());
+        });
     }
 }
 
@@ -322,7 +382,7 @@ pub unsafe fn masked(
 /// `set` leads to a set.
 pub unsafe fn hide(set: *mut sigset_t) {
     // SAFETY: as for this function; the block is the calling thread's own.
-    unsafe { change(set, |all| all & !(*this()).pending.load(Ordering::Relaxed)) }
+    unsafe { change(set, |all| all & !((*this()).pending.load(Ordering::Relaxed) & !(*this()).kept)) }
 }
 
 /// Calls this for each signal of a set, from the lowest number on.
@@ -341,12 +401,12 @@ pub unsafe fn let_go(thread: *mut Thread, is_child: bool) {
     // SAFETY: as for this function.
     unsafe {
         let timer = std::mem::take(&mut (*thread).timer);
-        if timer != 0 && !is_child {
+        if timer != 0 && !is_child && !is_in_sandbox() {
             let _pass_through = PassThrough::enter();
             libc::syscall(libc::SYS_timer_delete, timer - 1);
         }
         ((*thread).released, (*thread).hurried, (*thread).unblocked) = (0, 0, 0);
-        let held = (*thread).pending.swap(0, Ordering::Relaxed);
+        let held = (*thread).pending.swap(0, Ordering::Relaxed) & !replace(&mut (*thread).kept, 0);
         if held != 0 {
             change_mask(libc::SIG_UNBLOCK, held);
         }
@@ -427,7 +487,7 @@ unsafe fn wait_with_patience(thread: *mut Thread) {
 
 /// Starts a timer anew, or stops it.
 fn set_timer(timer: c_int, runs: bool) {
-    if timer == 0 {
+    if timer == 0 || is_in_sandbox() {
         return;
     }
     let _pass_through = PassThrough::enter();
@@ -463,7 +523,7 @@ pub unsafe fn hurry(context: *mut c_void) {
     unsafe {
         let thread = this();
         let context: *mut ucontext_t = context.cast();
-        if (*thread).live == PASS_THROUGH || is_aside(program_counter(context)) {
+        if (*thread).live == PASS_THROUGH || is_aside(program_counter(context)) || is_in_sandbox() {
             return;
         }
         set_timer((*thread).timer, false);

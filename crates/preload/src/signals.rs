@@ -69,7 +69,7 @@ pub unsafe fn change(
             // The handler that is set now would have run by now.
             let thread = thread::this();
             if (*thread).pending.load(Ordering::Relaxed) & held::bit(signal) != 0 {
-                held::release(thread, signal, BETWEEN);
+                held::release(thread, signal, BETWEEN, wrapper);
             }
         }
         let failed = match asked {
@@ -102,7 +102,7 @@ pub unsafe fn change(
 }
 
 /// Handler that the kernel calls in place of the server's.
-unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+pub unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: called by the kernel with the details of the signal; the block is the calling thread's own.
     unsafe {
         let before = errno();
@@ -129,8 +129,8 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
             (*thread).hurried &= !held::bit(signal);
             say_between(signal);
             record_and_run(thread, BETWEEN, signal, info, context);
-        } else if !held::hold(thread, signal, info, context) {
-            record_and_run(thread, BETWEEN, signal, info, context);
+        } else {
+            held::hold(thread, signal, info, context);
         }
         set_errno(before);
     }
@@ -214,7 +214,7 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
                 break;
             }
             let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
-            held::release(thread, pending.trailing_zeros() as c_int + 1, place);
+            held::release(thread, pending.trailing_zeros() as c_int + 1, place, wrapper);
             (*thread).live = live;
         }
         set_errno(before);

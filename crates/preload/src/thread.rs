@@ -84,6 +84,8 @@ pub struct Thread {
     pub index: u16,
     /// Signals that are held back, see `held`: the set of them as the kernel has it.
     pub pending: AtomicU64,
+    /// Those of them that the library keeps, and not the kernel.
+    pub kept: u64,
     /// Those that the kernel is about to deliver wherever the thread is.
     pub hurried: u64,
     /// Signals that the kernel is about to deliver because the handler that blocked them returns.

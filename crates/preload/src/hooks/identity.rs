@@ -1,6 +1,7 @@
 //! Hooks for identity and location of the server, and for randomness.
 
 use super::super::failures::at_descriptor;
+use super::super::held;
 use super::super::notes;
 use super::super::pids;
 use super::super::raw_calls;
@@ -324,6 +325,14 @@ pub(in super::super) unsafe fn raw(
             return result;
         }
         match number {
+            libc::SYS_prctl if a == libc::PR_SET_SECCOMP as usize => {
+                held::enter_sandbox();
+                real()
+            }
+            libc::SYS_seccomp => {
+                held::enter_sandbox();
+                real()
+            }
             libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
             libc::SYS_gettid => c_long::from(libc::gettid()),
             libc::SYS_getpid => c_long::from(libc::getpid()),

@@ -77,11 +77,11 @@ hooks! {
     }
 
     fn sigprocmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        held::masked(how, set, old, |how, set, old| real::sigprocmask(how, set, old))
+        held::masked(how, set, old, signals::wrapper, |how, set, old| real::sigprocmask(how, set, old))
     }
 
     fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        held::masked(how, set, old, |how, set, old| real::pthread_sigmask(how, set, old))
+        held::masked(how, set, old, signals::wrapper, |how, set, old| real::pthread_sigmask(how, set, old))
     }
 
     fn sigpending(set: *mut sigset_t) -> c_int {
@@ -129,6 +129,9 @@ hooks! {
     fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
         if option == libc::PR_SET_PDEATHSIG && (*this()).live == REPLAYING {
             return 0;
+        }
+        if option == libc::PR_SET_SECCOMP {
+            held::enter_sandbox();
         }
         at_descriptor(c"prctl", -1, real::prctl(option, a, b, c, d))
     }

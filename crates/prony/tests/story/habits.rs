@@ -224,6 +224,20 @@ fn handlers_of_signals_run_as_posix_has_it() {
 }
 
 #[test]
+fn a_server_in_a_sandbox_of_its_own_is_not_ended_for_what_the_recorder_calls() {
+    let _turn = Turn::take();
+    for how in ["prctl", "seccomp"] {
+        let scratch = Scratch::new(&format!("sandboxed-{how}"));
+        let address = free_address();
+        let command = vec![compiled(&scratch, "sandboxed.c", &[]), address.port().to_string(), how.to_owned()];
+        let native = native_answers(&command, address);
+        let (recording, demo) = recorded(&scratch, address, command, &[]);
+        assert_eq!(recorded_answers(&demo), native, "{recording}");
+        replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    }
+}
+
+#[test]
 fn names_that_libc_makes_up_are_the_same_in_a_replay() {
     let _turn = Turn::take();
     let scratch = Scratch::new("temporary");
