@@ -12,9 +12,11 @@
 
 static int orders[2], results[2];
 
-static void work(sem_t *semaphore, int own) {
+static void work(sem_t *semaphore, int own, pid_t parent) {
     char order;
     must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "prctl");
+    /* It may have ended before. */
+    if (getppid() != parent) _exit(0);
     for (unsigned done = 0; ; ) {
         must(sem_wait(semaphore) == 0, "sem_wait");
         ssize_t got = read(orders[0], &order, 1);
@@ -41,8 +43,9 @@ int main(int count, char **arguments) {
     sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, 0600, 1);
     must(semaphore != SEM_FAILED && sem_unlink(name) == 0, "sem_open");
     must(pipe(orders) == 0 && pipe(results) == 0, "pipe");
+    pid_t parent = getpid();
     for (int own = 0; own < 2; own++) {
-        if (fork() == 0) work(semaphore, own);
+        if (fork() == 0) work(semaphore, own, parent);
     }
     int fd = open_socket(atoi(arguments[1]));
     for (unsigned number = 0; answer_one(fd, number, answer); number++) {
