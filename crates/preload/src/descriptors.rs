@@ -121,7 +121,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Takes it over from whoever opened it.
+    /// Enters it in the table of this program.
     pub fn take_over(self) {
         take_over(self.fd, self.bits as i32);
         if self.bits & u32::from(KIND) == Kind::File as u32 {
@@ -171,65 +171,59 @@ pub fn close_on_exec_but(list: &[Inherited]) {
     }
 }
 
-/// What a file is known by, whatever its descriptor: device and number, 0 for none.
-fn identity_of(fd: i32) -> [u64; 2] {
+/// Status of what is open; `None` for a descriptor that is not.
+fn status_of(fd: i32) -> Option<libc::stat64> {
     // SAFETY: all zero is a valid answer, which lives across the call.
     unsafe {
         let mut status: libc::stat64 = std::mem::zeroed();
-        if libc::fstat64(fd, &mut status) == 0 { [status.st_dev as u64, status.st_ino as u64] } else { [0; 2] }
+        (libc::fstat64(fd, &mut status) == 0).then_some(status)
     }
 }
 
-/// Identities of inherited standard output and error, as far as they are still there.
+/// Device and number of a file, the same for each of its descriptors.
+fn identity_of(status: &libc::stat64) -> [u64; 2] {
+    [status.st_dev, status.st_ino]
+}
+
+/// Identities of inherited standard output and error, zeros for one that is closed or replaced.
 pub fn logs() -> [[u64; 2]; 2] {
-    [1, 2].map(|fd| if kind(fd) == Kind::Log { identity_of(fd) } else { [0; 2] })
+    let log = |fd| status_of(fd).filter(|_| kind(fd) == Kind::Log);
+    [1, 2].map(|fd| log(fd).map_or([0; 2], |status| identity_of(&status)))
 }
 
 /// Fills `list` with the descriptors of a program that was spawned, and what they are; `logs`: identities of what is a log.
 /// Returns how many.
 pub fn found(list: &mut [Inherited; INHERITED_MAX], logs: &[[u64; 2]]) -> usize {
-    let mut count = 0;
-    let highest = HIGHEST_INHERITED.min(DESCRIPTORS as i32);
-    for fd in 0..highest {
-        // SAFETY: only asks.
-        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-        if flags == -1 || fd > 2 && kind(fd) == Kind::Own || count == INHERITED_MAX {
-            continue;
-        }
-        list[count] = Inherited { fd, bits: u32::from(bits_of(fd, flags, logs)) };
-        count += 1;
-    }
-    count
+    let theirs = (0..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
+    let open = theirs.filter_map(|fd| Some(Inherited { fd, bits: u32::from(bits_of(fd, &status_of(fd)?, logs)) }));
+    list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
 }
 
-/// Descriptors of a spawned program that are looked at.
+/// Number of descriptors of a spawned program that are examined.
 const HIGHEST_INHERITED: i32 = 4096;
 
-/// What a descriptor is that somebody else opened.
-fn bits_of(fd: i32, flags: i32, logs: &[[u64; 2]]) -> u8 {
-    let identity = identity_of(fd);
-    if identity != [0; 2] && logs.contains(&identity) {
+/// Role and flags of a descriptor that this program inherited.
+fn bits_of(fd: i32, status: &libc::stat64, logs: &[[u64; 2]]) -> u8 {
+    if logs.contains(&identity_of(status)) {
         return Kind::Log as u8;
     }
-    // SAFETY: all zero is a valid answer, which lives across the calls.
+    // Everything but files and directories: sockets, pipes, devices, and what has no type (events, timers).
+    if [libc::S_IFREG, libc::S_IFDIR].contains(&(status.st_mode & libc::S_IFMT)) {
+        return Kind::File as u8;
+    }
+    let mut bits = Kind::Recorded as u8;
+    // SAFETY: the answer lives across the call; the other one only asks.
     unsafe {
-        let mut status: libc::stat64 = std::mem::zeroed();
-        libc::fstat64(fd, &mut status);
-        // What is neither a file nor a folder: sockets, pipes, devices, and what has no type (events, timers).
-        if [libc::S_IFREG, libc::S_IFDIR].contains(&(status.st_mode & libc::S_IFMT)) {
-            return Kind::File as u8;
-        }
-        let mut bits = Kind::Recorded as u8;
-        if flags & libc::O_NONBLOCK != 0 {
+        if libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 {
             bits |= NONBLOCKING;
         }
         let (mut kind, mut length) = (0, size_of::<i32>() as libc::socklen_t);
-        let asked = libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &mut length);
-        if asked == 0 && kind != libc::SOCK_STREAM {
+        let failed = libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &mut length);
+        if failed == 0 && kind != libc::SOCK_STREAM {
             bits |= DATAGRAM;
         }
-        bits
     }
+    bits
 }
 
 /// Closes what this program has open and had not in the recording: stand-ins of the program that spawned it.

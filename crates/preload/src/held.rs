@@ -149,7 +149,7 @@ pub unsafe fn release(thread: *mut Thread, signal: c_int, place: i32, wrapper: W
         } else {
             change_mask(libc::SIG_UNBLOCK, bit(signal));
         }
-        // Nobody has taken it where it was awaited meanwhile (`sigwait`).
+        // `sigwait` may have consumed the signal: then no handler has cleared this.
         (*thread).released = 0;
     }
 }
@@ -485,7 +485,7 @@ unsafe fn wait_with_patience(thread: *mut Thread) {
     }
 }
 
-/// Starts a timer anew, or stops it.
+/// Restarts or stops a timer.
 fn set_timer(timer: c_int, runs: bool) {
     if timer == 0 || is_in_sandbox() {
         return;

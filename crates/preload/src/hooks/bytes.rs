@@ -349,7 +349,7 @@ unsafe fn received_into_file(from: c_int, to: c_int, to_at: *mut i64, count: siz
     }
 }
 
-/// A call that moves bytes where nobody looks at them.
+/// A call that moves bytes inside the kernel: only their number is recorded.
 unsafe fn moved(op: Op, to: c_int, count: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
     // SAFETY: there are no pieces.
     unsafe { recorded(op, to, asked(count), real, |_| [], |answer| answer.within(count)) }

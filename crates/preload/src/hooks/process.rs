@@ -760,13 +760,12 @@ unsafe fn spawned(
         let mut pid: pid_t = 0;
         let failed;
         if recording {
-            let preload = programs::preload_of(path).ok();
-            let preload = preload.filter(|_| state::control().follow_exec.load(Ordering::Relaxed));
+            let follows = state::control().follow_exec.load(Ordering::Relaxed);
+            let preload = if follows { programs::preload_of(path).ok() } else { None };
             let mut followed_as = 0;
             if let Some(preload) = preload {
                 sharing::before_fork(thread);
                 followed_as = lifecycle::next_index() + 1;
-                state::share_order_with(followed_as - 1);
                 let environment = followed_with_logs(environment, followed_as - 1, preload, &mut room);
                 failed = real(&mut pid, environment);
             } else {
@@ -785,7 +784,6 @@ unsafe fn spawned(
                 && followed_as > 0
                 && let Ok(preload) = programs::preload_of(path)
             {
-                state::share_order_with(followed_as - 1);
                 let environment = followed_with_logs(environment, followed_as - 1, preload, &mut room);
                 let mut own = 0;
                 let failed = real(&mut own, environment);
@@ -806,7 +804,7 @@ unsafe fn spawned(
     }
 }
 
-/// The environment of a program that is spawned: the parent cannot tell which descriptors it will have, but which of them are
+/// Prepares a program that is about to be spawned as process `index`, and returns its environment: the parent cannot tell which descriptors it will have, but which of them are
 /// logs.
 unsafe fn followed_with_logs(
     environment: *const *const c_char,
@@ -814,6 +812,7 @@ unsafe fn followed_with_logs(
     preload: &'static std::ffi::CStr,
     to: &mut Followed,
 ) -> *const *const c_char {
+    state::share_order_with(index);
     // SAFETY: the caller passes an environment; what is written lies in the mark, which has room for it.
     unsafe {
         let environment = followed(environment, index, &[], preload, to);

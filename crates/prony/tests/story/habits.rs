@@ -173,7 +173,7 @@ fn the_signals_that_the_recorder_needs_are_the_servers_all_the_same() {
     }
 }
 
-/// What a server answers to [`QUESTIONS`] questions when nobody records it.
+/// Answers of a server to [`QUESTIONS`] questions without a recorder.
 fn native_answers(command: &[String], address: SocketAddr) -> Vec<String> {
     let mut server = Command::new(&command[0]).args(&command[1..]).spawn().expect("the server starts");
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
