@@ -1,4 +1,6 @@
 import Glibc
+import Helpers
+import Prefetch
 import Synchronization
 
 /// What went wrong, for the person who started the forwarder.
@@ -15,8 +17,7 @@ struct ForwarderError: Error {
     }
 }
 
-/// Mapped memory, for as long as the program runs. The only place with pointers; every access is checked, unless the program is
-/// built with `-Ounchecked`.
+/// Mapped memory, for as long as the program runs. Every access is checked, unless the program is built with `-Ounchecked`.
 struct Mapping {
     let bytes: Int
     private let start: UnsafeMutableRawPointer
@@ -24,6 +25,8 @@ struct Mapping {
     /// Maps a file that is open, and closes it.
     init(file: Int32, bytes: Int, flags: Int32) throws {
         defer { close(file) }
+        // No access is wider, so that `bytes` less the width of one is never negative.
+        precondition(bytes >= 16)
         let mapped = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file, 0)
         guard let start = mapped, start != UnsafeMutableRawPointer(bitPattern: -1) else {
             throw ForwarderError.system("map \(bytes) bytes")
@@ -35,40 +38,107 @@ struct Mapping {
     /// Address in this process.
     var address: UInt64 { UInt64(UInt(bitPattern: start)) }
 
-    /// Loads four bytes; nothing that follows is loaded before.
+    /// A place of so many bytes. As unsigned numbers, one comparison is enough for both ends.
     @inline(__always)
-    func load32(_ offset: Int) -> UInt32 {
-        precondition(offset >= 0 && offset + 4 <= bytes)
-        return (start + offset).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .acquiring)
+    private func at(_ offset: Int, _ width: Int) -> UnsafeMutableRawPointer {
+        precondition(UInt(bitPattern: offset) <= UInt(bitPattern: bytes &- width))
+        return start + offset
     }
 
-    /// Stores four bytes, after everything that was stored before.
+    #if HELPERS
+    /// The second word of a descriptor, which the device writes last: nothing that follows is loaded before.
     @inline(__always)
-    func store32(_ offset: Int, _ value: UInt32) {
-        precondition(offset >= 0 && offset + 4 <= bytes)
-        (start + offset).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.store(value, ordering: .releasing)
+    func status(_ index: Int) -> UInt64 {
+        _ = at(index &* 16 &+ 8, 8)
+        return helper_status(start, UInt32(index))
     }
 
-    /// As `load32`, for half of a descriptor.
+    /// Writes a descriptor. The device does not look before the tail is written.
     @inline(__always)
-    func load64(_ offset: Int) -> UInt64 {
-        precondition(offset >= 0 && offset + 8 <= bytes)
-        return (start + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .acquiring)
+    func set(_ index: Int, address: UInt64, command: UInt64) {
+        _ = at(index &* 16, 16)
+        helper_set(start, UInt32(index), address, command)
     }
 
-    /// Stores eight bytes; a register that is written later tells the device to look.
+    /// Reads a register; nothing that follows is loaded before.
     @inline(__always)
-    func store64(_ offset: Int, _ value: UInt64) {
-        precondition(offset >= 0 && offset + 8 <= bytes)
-        (start + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.store(value, ordering: .relaxed)
+    func read(_ offset: UInt32) -> UInt32 {
+        _ = at(Int(offset), 4)
+        return helper_read(start, offset)
     }
+
+    /// Writes a register, after all that was written before.
+    @inline(__always)
+    func write(_ offset: UInt32, _ value: UInt32) {
+        _ = at(Int(offset), 4)
+        helper_write(start, offset, value)
+    }
+    #else
+    /// The second word of a descriptor, which the device writes last: nothing that follows is loaded before.
+    @inline(__always)
+    func status(_ index: Int) -> UInt64 {
+        at(index &* 16 &+ 8, 8).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .acquiring)
+    }
+
+    /// Writes a descriptor. The device does not look before the tail is written.
+    @inline(__always)
+    func set(_ index: Int, address: UInt64, command: UInt64) {
+        let words = at(index &* 16, 16).assumingMemoryBound(to: UInt64.self)
+        words[0] = address
+        words[1] = command
+    }
+
+    /// Reads a register; nothing that follows is loaded before.
+    @inline(__always)
+    func read(_ offset: UInt32) -> UInt32 {
+        at(Int(offset), 4).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .acquiring)
+    }
+
+    /// Writes a register, after all that was written before.
+    @inline(__always)
+    func write(_ offset: UInt32, _ value: UInt32) {
+        at(Int(offset), 4).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.store(value, ordering: .releasing)
+    }
+    #endif
 
     /// Increases a byte.
     @inline(__always)
     func increase(_ offset: Int) {
-        precondition(offset >= 0 && offset < bytes)
-        let byte = (start + offset).assumingMemoryBound(to: UInt8.self)
-        byte.pointee &+= 1
+        at(offset, 1).assumingMemoryBound(to: UInt8.self).pointee &+= 1
+    }
+
+    /// Has the line of a byte brought into the first cache.
+    @inline(__always)
+    func fetch(_ offset: Int) {
+        prefetch(at(offset, 1))
+    }
+}
+
+/// A fixed number of values. An array would ask before each write whether it is shared and has to be copied; this belongs to one owner,
+/// which the compiler sees to, and only checks the index.
+struct Slots<Element: BitwiseCopyable>: ~Copyable {
+    let count: Int
+    private let start: UnsafeMutablePointer<Element>
+
+    init(repeating value: Element, count: Int) {
+        start = .allocate(capacity: count)
+        start.initialize(repeating: value, count: count)
+        self.count = count
+    }
+
+    deinit {
+        start.deallocate()
+    }
+
+    subscript(index: Int) -> Element {
+        @inline(__always) get { at(index).pointee }
+        @inline(__always) nonmutating set { at(index).pointee = newValue }
+    }
+
+    @inline(__always)
+    private func at(_ index: Int) -> UnsafeMutablePointer<Element> {
+        precondition(UInt(bitPattern: index) < UInt(bitPattern: count))
+        return start + index
     }
 }
 
@@ -110,73 +180,5 @@ struct DMAMemory {
             return frame * Self.pageBytes
         }
         self.mapping = mapping
-    }
-}
-
-/// A received frame, or one to send: the index of its buffer, and its length. A value, so that nothing is counted for it.
-struct Packet {
-    var buffer: UInt32 = 0
-    var length: UInt32 = 0
-}
-
-/// Buffers of both devices. As a stack, the one that was given back last is used next; as a ring, the one that was given back first.
-final class Pool {
-    static let bufferBytes = 2048
-    private static let perPage = DMAMemory.hugePageBytes / bufferBytes
-
-    private let memory: DMAMemory
-    private let isRing: Bool
-    private var indices: [UInt32]
-    private var free = 0
-    /// Of a ring: the place of the first free index.
-    private var head = 0
-
-    init(buffers: Int, isRing: Bool) throws {
-        memory = try DMAMemory(bytes: buffers * Self.bufferBytes, name: "pool")
-        self.isRing = isRing
-        indices = [UInt32](repeating: 0, count: buffers)
-        for index in (0..<buffers).reversed() {
-            give(UInt32(index))
-        }
-    }
-
-    var isEmpty: Bool { free == 0 }
-
-    /// Takes a buffer of a pool that is not empty.
-    @inline(__always)
-    func take() -> UInt32 {
-        free -= 1
-        if !isRing {
-            return indices[free]
-        }
-        let index = indices[head]
-        head = head + 1 == indices.count ? 0 : head + 1
-        return index
-    }
-
-    @inline(__always)
-    func give(_ buffer: UInt32) {
-        var end = free
-        free += 1
-        if isRing {
-            end += head
-            if end >= indices.count {
-                end -= indices.count
-            }
-        }
-        indices[end] = buffer
-    }
-
-    /// Bus address of a buffer.
-    @inline(__always)
-    func address(_ buffer: UInt32) -> UInt64 {
-        let index = Int(buffer)
-        return memory.pages[index / Self.perPage] + UInt64(index % Self.perPage * Self.bufferBytes)
-    }
-
-    /// Increases a byte of the frame in a buffer.
-    @inline(__always)
-    func touch(_ buffer: UInt32, at place: Int) {
-        memory.mapping.increase(Int(buffer) * Self.bufferBytes + place)
     }
 }

@@ -1,22 +1,7 @@
 // Forwards frames between two ports, both ways: forwarder ADDRESS ADDRESS. README.md two directories up describes the options,
-// which are the same in every language. Swift has no prefetch, so that FORWARDER_PREFETCH does nothing.
-import Glibc
-
-func variable(_ name: String) -> String? {
-    guard let text = getenv(name), text.pointee != 0 else { return nil }
-    return String(cString: text)
-}
-
-func number(_ name: String, _ otherwise: Int, _ range: ClosedRange<Int>) throws -> Int {
-    guard let text = variable(name) else { return otherwise }
-    guard let value = Int(text), range.contains(value) else {
-        throw ForwarderError("\(name): expected \(range.lowerBound) to \(range.upperBound), found \(text)")
-    }
-    return value
-}
-
-func forward(from: Device, to: Device, pool: Pool, packets: inout [Packet], touch: Int?) {
-    let received = from.rxBatch(&packets)
+// which are the same in every language.
+func forward(from: Device, to: Device, pool: Pool, packets: borrowing Slots<Packet>, touch: Int?) {
+    let received = from.rxBatch(packets)
     if received == 0 {
         // Buffers that were sent are all that an empty pool can get.
         if pool.isEmpty {
@@ -45,29 +30,15 @@ func run() throws {
     let batch = try number("FORWARDER_BATCH", 32, 1...512)
     let clean = try number("FORWARDER_CLEAN", 32, 1...256)
     let touch = variable("FORWARDER_TOUCH") == "none" ? nil : try number("FORWARDER_TOUCH", 1, 0...59)
+    let prefetches = try number("FORWARDER_PREFETCH", 1, 0...1) == 1
     let pool = try Pool(buffers: number("FORWARDER_BUFFERS", 8192, 2112...65_536), isRing: kind == "ring")
-    let first = try Device(address: CommandLine.arguments[1], pool: pool, cleanBatch: clean)
-    let second = try Device(address: CommandLine.arguments[2], pool: pool, cleanBatch: clean)
-    var packets = [Packet](repeating: Packet(), count: batch)
+    let first = try Device(address: CommandLine.arguments[1], pool: pool, cleanBatch: clean, prefetches: prefetches)
+    let second = try Device(address: CommandLine.arguments[2], pool: pool, cleanBatch: clean, prefetches: prefetches)
+    let packets = Slots(repeating: Packet(), count: batch)
     while true {
-        forward(from: first, to: second, pool: pool, packets: &packets, touch: touch)
-        forward(from: second, to: first, pool: pool, packets: &packets, touch: touch)
+        forward(from: first, to: second, pool: pool, packets: packets, touch: touch)
+        forward(from: second, to: first, pool: pool, packets: packets, touch: touch)
     }
 }
 
-/// Says what went wrong, and ends the program.
-func fail(_ text: String) -> Never {
-    var line = "forwarder: \(text)\n"
-    line.withUTF8 { bytes in
-        _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-    }
-    exit(1)
-}
-
-do {
-    try run()
-} catch let error as ForwarderError {
-    fail(error.text)
-} catch {
-    fail("\(error)")
-}
+start(run)

@@ -1,0 +1,1 @@
+../forwarder/Card.swift

@@ -1,0 +1,1 @@
+../forwarder/Memory.swift

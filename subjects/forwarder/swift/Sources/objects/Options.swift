@@ -1,0 +1,1 @@
+../forwarder/Options.swift

@@ -1,0 +1,1 @@
+../forwarder/Registers.swift
