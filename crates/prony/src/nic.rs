@@ -118,7 +118,7 @@ fn failure(error: RunError) -> Failure {
             .hint("`prony nic trace -- COMMAND` shows the frames that it gets and the descriptors that it uses"),
         RunError::NoSlice { output, .. } => failure
             .printed(&tail(&output))
-            .hint("use --mode cross-core for a driver that sleeps; otherwise a longer --warm-up, or a quieter machine"),
+            .hint("use --mode cross-core; if the driver only had too little time to settle, a longer --warm-up"),
         RunError::Cpu { .. } => {
             failure.hint("`prony machine show` lists the CPUs; --driver-cpu and --device-cpu choose")
         }

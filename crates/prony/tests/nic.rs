@@ -432,6 +432,50 @@ fn a_driver_that_only_sends_is_measured_and_one_that_only_receives_is_told_so() 
     assert!(talk.starts_with("error: no frame came out in ") && went_in > Some(100_u64), "{talk}");
 }
 
+/// All of its frames leave in slices at whose end it holds no other, unless it gets them before.
+#[test]
+fn a_driver_that_takes_whole_rings_is_measured_in_slices() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let takes_rings = r#"
+        #include "ixgbe.h"
+        static void forward(struct ixgbe *from, struct ixgbe *to) {
+            struct packet *packets[1024];
+            uint32_t received = ixgbe_receive(from, packets, 1024);
+            if (received == 0)
+                return;
+            for (uint32_t i = 0; i < received; i++) {
+                packets[i]->bytes[1]++;
+                for (volatile int work = 0; work < 500; work++);
+            }
+            for (uint32_t sent = ixgbe_transmit(to, packets, received); sent < received; sent++)
+                pool_give(packets[sent]);
+        }
+        int main(int argc, char *argv[]) {
+            struct ixgbe_options options = {.buffers = 4096, .clean_batch = 32};
+            struct ixgbe *first = ixgbe_open(argv[argc - 2], options), *second = ixgbe_open(argv[argc - 1], options);
+            for (;;) {
+                forward(first, second);
+                forward(second, first);
+            }
+        }"#;
+    let answer = json(&load(&["--mode", "slice", "--json"], &[&build(&folder, "rings", takes_rings)]));
+    assert_whole(&answer, "whole rings");
+    assert_eq!(answer["touched"]["1"], answer["received"], "{answer}");
+    assert!(answer["received"].as_u64() > Some(1000) && answer["mpps"].as_f64() > Some(0.0), "{answer}");
+}
+
+/// What a machine needs for an interrupt and two switches may be longer than an interval: it is lengthened until frames move.
+#[test]
+fn the_shortest_interval_measures_a_driver_too() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let answer = json(&load(&["--mode", "slice", "--interval", "5", "--json"], &[&forwarder(&folder)]));
+    assert_whole(&answer, "5 microseconds");
+    assert!(answer["received"].as_u64() > Some(1000), "{answer}");
+    assert!(answer["slices"]["interval_s"].as_f64() >= Some(5e-6), "{answer}");
+}
+
 #[test]
 fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
     let _turn = one_at_a_time();

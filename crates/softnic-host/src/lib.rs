@@ -33,7 +33,7 @@ pub use nic::Notice;
 pub use options::{Mode, Options};
 pub use port::Written;
 pub use prony_softnic::{Counts, Direction, Event, Histogram, Malformed, Rate, Sizes, SizesError, Target};
-pub use report::{Report, StreamReport, Window};
+pub use report::{Report, Slices, StreamReport, Window};
 pub use run::{RunError, run};
 pub use serve::{Frame, Happening, PortCounts, ServeOptions, serve};
 pub use vfio::seccomp::join_device;

@@ -78,6 +78,8 @@ pub(crate) struct Nic {
     transmit_queues: Vec<u32>,
     /// Number of slices of the device so far.
     pub(crate) visits: u64,
+    /// A driver gets a second ring of frames while it holds the first.
+    pub(crate) is_ahead: bool,
     set_up: SetUp,
     vfio: Option<Vfio>,
     /// Ports whose driver waits for interrupts, as bits.
@@ -124,6 +126,7 @@ impl Nic {
             foreign: 0,
             transmit_queues,
             visits: 0,
+            is_ahead: false,
             set_up: SetUp::default(),
             vfio,
             signalled_ports: 0,
@@ -415,10 +418,16 @@ impl Nic {
     fn receive(&mut self, number: usize, now_ns: u64) -> u32 {
         let (stream, device) = (&mut self.streams[number], &mut self.ports[number].device);
         let Some(pacer) = &mut stream.pacer else { return 0 };
-        // Without a rate, what is on its way fits into the transmit ring of the other port, which drivers clean up in
-        // batches of up to 64.
         let on_their_way = stream.generator.sequence().saturating_sub(stream.validator.expected());
-        let share = u64::from(device.receive_descriptors(0)).saturating_sub(64).max(1).saturating_sub(on_their_way);
+        let at_once = at_once(device);
+        let share = match self.is_ahead {
+            false => at_once.saturating_sub(on_their_way),
+            // Each of both rings fits, and the driver has returned the descriptors of the one that it holds.
+            true => {
+                let waiting = device.receive_descriptors(0).saturating_sub(1 + device.receive_room(0));
+                (2 * at_once).saturating_sub(on_their_way).min(at_once.saturating_sub(waiting.into()))
+            }
+        };
         let room = device.receive_room(0).min(u32::try_from(share).unwrap_or(u32::MAX));
         let due = pacer.due(now_ns, room, BURST);
         if due == 0 {
@@ -447,6 +456,11 @@ impl Nic {
         due
     }
 
+    /// Frames that all drivers' rings get without a rate.
+    pub(crate) fn frames_at_once(&self) -> u64 {
+        self.ports.iter().map(|port| at_once(&port.device)).sum()
+    }
+
     /// Descriptors that wait in transmit queues, or that the driver has freed for frames.
     pub(crate) fn is_ready(&self, number: usize) -> bool {
         let device = &self.ports[number].device;
@@ -455,4 +469,11 @@ impl Nic {
             && device.enabled_queues(Direction::Transmit) != 0
             && device.receive_room(0) > 0
     }
+}
+
+/// Frames that are on their way at once without a rate: they fit into the transmit ring of the other port, which drivers clean up in
+/// batches of up to 64.
+#[inline]
+fn at_once(device: &Device) -> u64 {
+    u64::from(device.receive_descriptors(0)).saturating_sub(64).max(1)
 }

@@ -40,6 +40,20 @@ impl Window {
     }
 }
 
+/// Slices of slice mode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slices {
+    /// Slices that do not count because the driver ran out of frames.
+    pub dry: u64,
+    /// All of them.
+    pub all: u64,
+    /// Length of the longer ones.
+    pub interval: Duration,
+    /// Time of each that the kernel counts for the driver and that is not its own: the interrupt that ends it, and two switches of
+    /// the CPU. Windows are without it.
+    pub overhead: Duration,
+}
+
 /// Results of a run: frames, rates, latencies, mistakes.
 #[derive(Debug, Clone)]
 pub struct Report {
@@ -53,8 +67,8 @@ pub struct Report {
     pub windows: Vec<Window>,
     /// Share of the time in which the driver had frames to forward.
     pub busy: f64,
-    /// Slices that do not count because the driver ran out of frames, and all slices; of slice mode.
-    pub slices: Option<(u64, u64)>,
+    /// Of slice mode.
+    pub slices: Option<Slices>,
     /// Ticks of the time-stamp counter a second.
     pub tsc_hz: f64,
     /// Frames that did not come from the generator.

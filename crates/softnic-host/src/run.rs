@@ -14,7 +14,7 @@ use crate::driver::Driver;
 use crate::namespace::NamespaceError;
 use crate::nic::{Nic, Notice, Stream};
 use crate::options::{Mode, Options};
-use crate::report::{Report, StreamReport, Window};
+use crate::report::{Report, Slices, StreamReport, Window};
 
 /// Time between two looks at all registers while frames move.
 const LOOK_NS: u64 = 100_000;
@@ -83,9 +83,13 @@ pub enum RunError {
         /// The last that the driver printed.
         output: String,
     },
-    /// The driver ran out of frames in every slice.
-    #[error("none of {all} slices counts: the driver ran out of frames in each")]
+    /// The driver ran out of frames in every slice, or in those in which frames left it.
+    #[error(
+        "slices do not say how fast the driver is: it ran out of frames in {dry} of {all}, in which most of its frames left"
+    )]
     NoSlice {
+        /// Slices in which it ran out of frames.
+        dry: u64,
         /// Number of slices in the measurement.
         all: u64,
         /// Mistakes of the driver, as of [`RunError::NoFrames`].
@@ -341,10 +345,13 @@ impl<'a> Run<'a> {
         let on_their_way = |nic: &Nic| nic.streams.iter().map(Stream::on_their_way).sum::<u64>();
         let (mut left, mut moved) = (on_their_way(&self.nic), Instant::now());
         while left > 0 && moved.elapsed() < DRAIN {
-            self.nic.poll();
-            // In slice mode the driver has the CPU only while this thread sleeps.
             if matches!(self.options.mode, Mode::Slice { .. }) {
+                // All of it, or a driver that sends rings at once would find no room.
+                self.nic.take_all();
+                // The driver has the CPU only while this thread sleeps.
                 thread::sleep(Duration::from_micros(50));
+            } else {
+                self.nic.poll();
             }
             let now_left = on_their_way(&self.nic);
             if now_left != left {
@@ -415,7 +422,7 @@ pub(crate) struct Measured {
     foreign: u64,
     pub(crate) windows: Vec<Window>,
     pub(crate) busy: f64,
-    pub(crate) slices: Option<(u64, u64)>,
+    pub(crate) slices: Option<Slices>,
     pub(crate) is_interrupted: bool,
     seconds: f64,
 }

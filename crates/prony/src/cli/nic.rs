@@ -58,8 +58,8 @@ pub struct LoadNicArgs {
     /// CPU of the device: its own, or that of the driver, which it interrupts every --interval
     #[arg(long, value_enum, default_value_t = ModeArg::CrossCore, help_heading = "Measurement")]
     pub mode: ModeArg,
-    /// Time that the driver runs between two slices of the device
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=1000), help_heading = "Measurement")]
+    /// Time that the driver runs between two slices of the device, at first: it gets shorter while rings run empty in it
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(5..=1000), help_heading = "Measurement")]
     pub interval: u64,
     /// CPU of the driver [default: the last one allowed]
     #[arg(long, value_name = "CPU", help_heading = "Measurement")]

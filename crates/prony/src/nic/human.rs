@@ -34,8 +34,13 @@ pub fn text(report: &Report) -> String {
         let busy = significant(report.busy * 100.0);
         line("cycles", format!("{} TSC cycles per packet, driver busy {busy} % of the time", significant(cycles)));
     }
-    if let Some((dry, all)) = report.slices {
-        line("slices", format!("{} of {} count", thousands(all - dry), thousands(all)));
+    if let Some(slices) = &report.slices {
+        let (counted, all) = (thousands(slices.all - slices.dry), thousands(slices.all));
+        let [interval, overhead] = [slices.interval, slices.overhead].map(|of| time(of.as_nanos() as f64));
+        line(
+            "slices",
+            format!("{counted} of {all} count, {interval} each; {overhead} of interrupts and switches left out"),
+        );
     }
     line("latency", latency(&report.latency()));
     let total = |of: fn(&prony_softnic_host::StreamReport) -> u64| thousands(report.total(of));

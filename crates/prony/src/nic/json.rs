@@ -57,6 +57,10 @@ struct Setup {
 struct Slices {
     all: u64,
     not_counted: u64,
+    /// Length of the longer ones.
+    interval_s: f64,
+    /// Time of each that is not the driver's own.
+    overhead_s: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -107,7 +111,12 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer 
         cycles_per_packet: report.cycles_per_frame(),
         tsc_hz: report.tsc_hz,
         driver_busy: report.busy,
-        slices: report.slices.map(|(not_counted, all)| Slices { all, not_counted }),
+        slices: report.slices.as_ref().map(|slices| Slices {
+            all: slices.all,
+            not_counted: slices.dry,
+            interval_s: slices.interval.as_secs_f64(),
+            overhead_s: slices.overhead.as_secs_f64(),
+        }),
         generated: report.total(|stream| stream.generated),
         received: report.total(|stream| stream.counts.received),
         lost_by_nic: report.total(|stream| stream.lost_by_device),

@@ -99,12 +99,12 @@ fn warnings(report: &Report) -> Vec<String> {
             crate::load::human::time(report.stalled.as_nanos() as f64)
         ));
     }
-    if let Some((dry, all)) = report.slices
-        && dry as f64 > all as f64 * DRY_MAX
+    if let Some(slices) = &report.slices
+        && slices.dry as f64 > slices.all as f64 * DRY_MAX
     {
-        let share = prony_text::significant(dry as f64 / all as f64 * 100.0);
+        let share = prony_text::significant(slices.dry as f64 / slices.all as f64 * 100.0);
         warnings.push(format!(
-            "{share} % of the slices do not count, as the driver ran out of frames in them: use a shorter --interval"
+            "{share} % of the slices do not count, as the driver ran out of frames in them: its rings are short, or the --rate is low"
         ));
     }
     if let Some(spread) = human::spread(report).filter(|&spread| spread > SPREAD_MAX) {
