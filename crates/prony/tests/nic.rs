@@ -276,6 +276,44 @@ fn the_driver_of_dpdk_forwards_everything() {
     }
 }
 
+/// RSS by DPDK's own key: of 64 flows, each of four queues has some, and each flow stays in order.
+#[test]
+fn flows_are_spread_over_the_queues_of_dpdk() {
+    let Some(command) = testpmd("flows") else { return };
+    let _turn = one_at_a_time();
+    let mut command: Vec<&str> = command.iter().map(String::as_str).collect();
+    command.extend(["--rxq=4", "--txq=4", "--rss-udp", "--nb-cores=1"]);
+    let measure = ["load", "nic", "--vfio", "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
+    let flags = ["--show-output", "--flows", "64", "--size", "60..1514", "--json", "--"];
+    let answer =
+        json(&with_patience(|| prony().args(measure).args(flags).args(&command).output().expect("it was just built")));
+    assert_whole(&answer, "flows");
+    let queues = answer["queues"].as_object().expect("an object");
+    assert_eq!(queues.keys().collect::<Vec<_>>(), ["0", "1", "2", "3"], "{answer}");
+    let all: u64 = queues.values().filter_map(Value::as_u64).sum();
+    // 16 flows each, if they were spread evenly; by chance, a queue has 4 of 64 or fewer less often than once in 10,000 keys.
+    assert!(queues.values().all(|frames| frames.as_u64() > Some(all / 16)), "{answer}");
+    assert_eq!(answer["setup"]["flows"], 64, "{answer}");
+}
+
+/// Without RSS, all flows are in the first queue. Byte 22 is the number of hops, in the header of the packet.
+#[test]
+fn flows_reach_a_driver_with_one_queue() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let program = forwarder(&folder);
+    for touch in ["1", "22"] {
+        let variable = format!("FORWARDER_TOUCH={touch}");
+        let answer = json(&load(&["--flows", "7", "--json"], &["env", &variable, &program, "ADDR", "ADDR"]));
+        assert_eq!(answer["touched"][touch], answer["received"], "{answer}");
+        assert_whole(&answer, touch);
+        assert!(answer["queues"]["0"].as_u64() >= answer["received"].as_u64(), "{answer}");
+    }
+    let output = load(&["--flows", "7"], &["env", "FORWARDER_TOUCH=1", &program, "ADDR", "ADDR"]);
+    let talk = text(&output.stdout);
+    assert!(talk.contains("\nqueues       0: 100 % of ") && talk.contains(", spread over 7 flows\n"), "{talk}");
+}
+
 #[test]
 fn the_driver_of_dpdk_passes_the_traces_that_concern_it() {
     let Some(command) = testpmd("traces") else { return };

@@ -126,7 +126,7 @@ pub(crate) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(options: &'a CheckOptions, trace: &Trace, is_ended: &'a AtomicBool) -> Step<Bench<'a>> {
-        let nic = Nic::enter(&options.addresses, options.binding, &Sizes::Fixed(60))?;
+        let nic = Nic::enter(&options.addresses, options.binding, &Sizes::Fixed(60), 0)?;
         let environment = trace.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let (looked, housekept) = (Instant::now(), Instant::now());
         Ok(Bench { options, environment, is_ended, driver: None, nic, looked, housekept, expects_foreign: false })
@@ -141,6 +141,7 @@ impl<'a> Bench<'a> {
             environment: self.environment.clone(),
             rate: Rate::Max,
             sizes: Sizes::Fixed(60),
+            flows: 0,
             mode: Mode::CrossCore,
             warm_up: Duration::ZERO,
             duration: Duration::ZERO,

@@ -32,7 +32,7 @@ pub use namespace::{Binding, HUGE_PAGES, NamespaceError};
 pub use nic::Notice;
 pub use options::{Mode, Options};
 pub use port::Written;
-pub use prony_softnic::{Counts, Direction, Event, Histogram, Malformed, Rate, Sizes, SizesError, Target};
+pub use prony_softnic::{Counts, Direction, Event, FLOWS_MAX, Histogram, Malformed, Rate, Sizes, SizesError, Target};
 pub use report::{Report, Slices, StreamReport, Window};
 pub use run::{RunError, run};
 pub use serve::{Frame, Happening, PortCounts, ServeOptions, serve};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prony_ixgbe_regs as regs;
 use prony_softnic::{
-    Device, Direction, Event, FRAME_BYTES_MIN, FRAMES_MAX, Generator, Pacer, Rate, Receipt, Sizes, Validator,
+    Device, Direction, Event, FRAME_BYTES_MIN, FRAMES_MAX, Generator, Pacer, QUEUES, Rate, Receipt, Sizes, Validator,
 };
 
 use crate::bar::Bar;
@@ -14,7 +14,7 @@ use crate::dma_map::{DmaMap, who_maps};
 use crate::guard;
 use crate::namespace::{self, Binding, Devices};
 use crate::notices::Notices;
-use crate::port::{Port, Written};
+use crate::port::{Port, Written, bits};
 use crate::run::RunError;
 use crate::serve::Frame;
 use crate::set_up::SetUp;
@@ -28,6 +28,8 @@ const PAUSE: Duration = Duration::from_micros(20);
 const CALLS_NS: u64 = 500_000;
 /// Byte of a generated frame that names its stream.
 const STREAM_AT: usize = 14;
+/// The same of a packet of a flow: the second byte of its source address.
+const STREAM_OF_FLOWS_AT: usize = 27;
 
 /// An event, and the port that it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(crate) struct Stream {
     pub(crate) delivered: u64,
     /// Frames that the device did not take: filtered, or the receiver was off.
     pub(crate) refused: u64,
+    /// Frames that were put into the driver's memory by receive queue, of packets of flows.
+    pub(crate) by_queue: [u64; QUEUES],
     /// The number that was expected when `settle` was called last, and how often that was the same.
     stale: (u64, u32),
 }
@@ -74,8 +78,11 @@ pub(crate) struct Nic {
     pub(crate) memory_taken: u64,
     /// Frames that are of no stream.
     pub(crate) foreign: u64,
-    /// Queues other than the first, by port.
+    /// Flows that the frames of a stream are packets of; 0: of none.
+    flows: u16,
+    /// Queues that work, by port, as bits.
     transmit_queues: Vec<u32>,
+    receive_queues: Vec<u32>,
     /// Number of slices of the device so far.
     pub(crate) visits: u64,
     /// A driver gets a second ring of frames while it holds the first.
@@ -92,7 +99,7 @@ pub(crate) struct Nic {
 
 impl Nic {
     /// Moves the calling thread into a mount namespace in which a driver finds the ports, and makes them.
-    pub(crate) fn enter(addresses: &[String], binding: Binding, sizes: &Sizes) -> Result<Nic, RunError> {
+    pub(crate) fn enter(addresses: &[String], binding: Binding, sizes: &Sizes, flows: u16) -> Result<Nic, RunError> {
         let Devices { ports: files, vfio } = namespace::enter(addresses, binding)?;
         let clock = Clock::calibrate();
         let now_ns = clock.now_ns();
@@ -102,11 +109,12 @@ impl Nic {
             let mac = [0x00, 0x1b, 0x21, 0x82, 0x59, number as u8];
             let stream = number as u8;
             streams.push(Stream {
-                generator: Generator::new(stream, mac, sizes.clone()),
-                validator: Validator::new(stream, mac),
+                generator: Generator::with_flows(stream, mac, sizes.clone(), flows),
+                validator: Validator::with_flows(stream, mac, flows),
                 pacer: None,
                 delivered: 0,
                 refused: 0,
+                by_queue: [0; QUEUES],
                 stale: (0, 0),
             });
             let mut port = Port::new(Device::new(mac, now_ns), Bar::map(&file)?, uio);
@@ -115,7 +123,7 @@ impl Nic {
             ports.push(port);
         }
         let memory = if vfio.is_some() { DmaMap::with_iommu() } else { DmaMap::new() };
-        let transmit_queues = vec![0; ports.len()];
+        let (transmit_queues, receive_queues) = (vec![0; ports.len()], vec![0; ports.len()]);
         Ok(Nic {
             clock,
             ports,
@@ -124,7 +132,9 @@ impl Nic {
             notices: Notices::default(),
             memory_taken: 0,
             foreign: 0,
+            flows,
             transmit_queues,
+            receive_queues,
             visits: 0,
             is_ahead: false,
             set_up: SetUp::default(),
@@ -163,6 +173,7 @@ impl Nic {
                 self.notices.push(Notice { time_ns: now_ns, port: number, event });
             }
             self.transmit_queues[number] = port.device.enabled_queues(Direction::Transmit);
+            self.receive_queues[number] = port.device.enabled_queues(Direction::Receive);
         }
         if is_new {
             self.memory.search();
@@ -329,7 +340,8 @@ impl Nic {
         let now_ns = self.clock.now_ns();
         self.memory.set_time(now_ns);
         let mut moved = 0;
-        for port in &mut self.ports {
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            port.look_at_other_tails(self.receive_queues[number], self.transmit_queues[number]);
             port.look_at_short_tails(BURST);
             port.device.prefetch(&mut self.memory);
         }
@@ -375,6 +387,7 @@ impl Nic {
         self.memory.set_time(now_ns);
         for number in 0..self.ports.len() {
             self.ports[number].look_at_tails();
+            self.ports[number].look_at_other_tails(self.receive_queues[number], self.transmit_queues[number]);
             while self.transmit(number, now_ns) > 0 {}
         }
     }
@@ -393,17 +406,15 @@ impl Nic {
         let (streams, foreign, memory) = (&mut self.streams, &mut self.foreign, &mut self.memory);
         let tap = &mut self.tap;
         let device = &mut self.ports[number].device;
+        let stream_at = if self.flows == 0 { STREAM_AT } else { STREAM_OF_FLOWS_AT };
         let mut used = 0;
-        let mut queues = self.transmit_queues[number];
-        while queues != 0 {
-            let queue = queues.trailing_zeros() as usize;
-            queues &= queues - 1;
+        for queue in bits(self.transmit_queues[number]) {
             used += device.transmit(memory, queue, BURST, |frame| {
                 if let Some(tap) = tap {
                     let direction = Direction::Transmit;
                     tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
                 }
-                let stream = frame.get(STREAM_AT).map_or(usize::MAX, |&stream| stream.into());
+                let stream = frame.get(stream_at).map_or(usize::MAX, |&stream| stream.into());
                 match streams.get_mut(stream).filter(|_| frame.len() >= FRAME_BYTES_MIN) {
                     Some(stream) => stream.validator.handle_frame(now_ns, frame),
                     None => *foreign += 1,
@@ -428,7 +439,12 @@ impl Nic {
                 (2 * at_once).saturating_sub(on_their_way).min(at_once.saturating_sub(waiting.into()))
             }
         };
-        let room = device.receive_room(0).min(u32::try_from(share).unwrap_or(u32::MAX));
+        let room = match self.flows {
+            0 => device.receive_room(0),
+            // All of the next frames may be of one queue.
+            _ => bits(self.receive_queues[number]).map(|queue| device.receive_room(queue)).min().unwrap_or(0),
+        };
+        let room = room.min(u32::try_from(share).unwrap_or(u32::MAX));
         let due = pacer.due(now_ns, room, BURST);
         if due == 0 {
             return 0;
@@ -449,6 +465,19 @@ impl Nic {
                     tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
                 }
             });
+            if self.flows > 0 {
+                for frame in frames {
+                    match device.receive(&mut self.memory, frame) {
+                        Receipt::Delivered { queue } => {
+                            stream.delivered += 1;
+                            stream.by_queue[queue as usize % QUEUES] += 1;
+                        }
+                        Receipt::Missed => {}
+                        Receipt::Down | Receipt::Filtered | Receipt::Faulted => stream.refused += 1,
+                    }
+                }
+                continue;
+            }
             let receipts = device.receive_burst(&mut self.memory, frames);
             stream.delivered += receipts.delivered;
             stream.refused += receipts.refused;

@@ -35,6 +35,8 @@ pub struct Options {
     pub rate: Rate,
     /// Sizes of the generated frames.
     pub sizes: Sizes,
+    /// Flows of IPv4 and UDP that the frames are packets of, for devices that spread them over queues; 0: of none.
+    pub flows: u16,
     /// How CPU time is measured.
     pub mode: Mode,
     /// Time before the measurement, from the moment in which all ports work.

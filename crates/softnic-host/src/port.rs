@@ -43,11 +43,17 @@ pub(crate) struct Port {
     pub(crate) uio: Option<Uio>,
     /// EIMS is shown with [`EIMS_SHOWN`], so that a driver that enables interrupts again is seen.
     pub(crate) marks_mask: bool,
+    /// The driver has disabled all interrupts since the last reset, as it does before one (datasheet 4.6.3.1).
+    is_masked: bool,
 }
 
 /// Reserved in EIMS (8.2.3.5.3). A driver that clears its mask by EIMC and then writes the same mask to EIMS within moments would
 /// change nothing in EIMS, and its interrupts would stay off; with this bit shown, its write is another value than what is there.
 const EIMS_SHOWN: u32 = 1 << 31;
+
+/// Reserved in CTRL (8.2.3.1.1). A driver that writes a reset there and, before the device has looked, the register without it, as it
+/// waits for its end by clearing it, leaves nothing to be seen; but it has written all of CTRL, and this bit is gone.
+const CTRL_SHOWN: u32 = 1 << 31;
 
 /// Looks from one at the tables to the next, while a driver changes no other register.
 const LOOKS_PER_TABLES: u32 = 16;
@@ -106,6 +112,7 @@ impl Port {
             transmit_tail: 0,
             uio,
             marks_mask: false,
+            is_masked: false,
         };
         port.publish();
         port
@@ -151,6 +158,23 @@ impl Port {
         self.look_at_transmit_tail();
     }
 
+    /// Looks at the tails of other queues than the first, of those that are set in these bits.
+    #[inline]
+    pub(crate) fn look_at_other_tails(&mut self, receive: u32, transmit: u32) {
+        for queue in bits(receive & !1) {
+            let tail = self.bar.read32(regs::rdt(queue as u32));
+            if tail != self.device.receive_tail(queue) {
+                self.device.set_receive_tail(queue, tail);
+            }
+        }
+        for queue in bits(transmit & !1) {
+            let tail = self.bar.read32(regs::tdt(queue as u32));
+            if tail != self.device.transmit_tail(queue) {
+                self.device.set_transmit_tail(queue, tail);
+            }
+        }
+    }
+
     #[inline]
     fn look_at_receive_tail(&mut self) {
         let tail = self.bar.read32(regs::rdt(0));
@@ -177,6 +201,11 @@ impl Port {
         self.looks = self.looks.wrapping_add(1);
         let looks_at_tables = self.read();
         let mut is_reset = false;
+        let masks = |value: u32| value & regs::EIMC_ALL_MASK == regs::EIMC_ALL_MASK;
+        for watched in &self.watched {
+            self.is_masked |= watched.offset == regs::EIMC && masks(watched.found);
+            self.is_masked &= !(watched.offset == regs::EIMS && watched.found != watched.seen);
+        }
         for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
             let value = watched.found;
             if value == watched.seen {
@@ -185,6 +214,9 @@ impl Port {
             watched.seen = value;
             let value = match watched.offset {
                 regs::EIMS if self.marks_mask => value & !EIMS_SHOWN,
+                // Written as a whole, and nothing of it is left.
+                regs::CTRL if value == 0 && self.is_masked => regs::CTRL_RST,
+                regs::CTRL => value & !CTRL_SHOWN,
                 _ => value,
             };
             if let (regs::EIMS, Some(uio)) = (watched.offset, &mut self.uio) {
@@ -198,6 +230,7 @@ impl Port {
             }
         }
         if is_reset {
+            self.is_masked = false;
             self.publish();
             if let Some(uio) = &mut self.uio {
                 uio.handle_reset();
@@ -276,7 +309,21 @@ impl Port {
 #[inline]
 fn shown(device: &Device, watched: &Watched, marks_mask: bool) -> u32 {
     let value = device.value_of(watched.register, watched.index);
-    if marks_mask && watched.offset == regs::EIMS { value | EIMS_SHOWN } else { value }
+    match watched.offset {
+        regs::EIMS if marks_mask => value | EIMS_SHOWN,
+        regs::CTRL => value | CTRL_SHOWN,
+        _ => value,
+    }
+}
+
+/// Numbers of the bits that are set, from the lowest on.
+#[inline]
+pub(crate) fn bits(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (lowest < 32).then_some(lowest as usize)
+    })
 }
 
 /// The tables, if it is their turn.
@@ -308,8 +355,36 @@ mod tests {
         let mut written = Vec::new();
         port.look(0, |write| written.push(write.offset));
         assert_eq!(written, [regs::CTRL]);
-        assert_eq!((port.bar.read32(regs::CTRL), port.bar.read32(regs::EIMC)), (0, 0));
+        assert_eq!((port.bar.read32(regs::CTRL), port.bar.read32(regs::EIMC)), (CTRL_SHOWN, 0));
         assert_eq!(port.bar.read32(regs::ral(0)).to_le_bytes(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_reset_that_the_driver_takes_back_before_the_device_looks_is_one() {
+        let mut port = port();
+        port.bar.write32(regs::ral(0), 0);
+        let reset = |port: &mut Port| {
+            port.bar.write32(regs::CTRL, regs::CTRL_RST | regs::CTRL_LRST);
+            port.bar.write32(regs::CTRL, port.bar.read32(regs::CTRL) & !(regs::CTRL_RST | regs::CTRL_LRST));
+            port.look(0, |_| {});
+            port.bar.read32(regs::ral(0)).to_le_bytes() == [0, 1, 2, 3]
+        };
+        // A driver that has not masked its interrupts has no reset in mind.
+        assert!(!reset(&mut port));
+        port.bar.write32(regs::EIMC, regs::EIMC_ALL_MASK);
+        assert!(reset(&mut port));
+        assert_eq!(port.bar.read32(regs::CTRL), CTRL_SHOWN);
+        // One look may find the mask, and a later one the reset.
+        port.bar.write32(regs::EIMC, regs::EIMC_ALL_MASK);
+        port.look(0, |_| {});
+        port.bar.write32(regs::ral(0), 0);
+        assert!(reset(&mut port));
+        // Other bits are left alone, and what is read is written back.
+        port.bar.write32(regs::EIMC, regs::EIMC_ALL_MASK);
+        port.bar.write32(regs::ral(0), 0);
+        port.bar.write32(regs::CTRL, port.bar.read32(regs::CTRL) | regs::CTRL_GIO_MASTER_DISABLE);
+        port.look(0, |write| assert_eq!(write.value & CTRL_SHOWN, 0));
+        assert_eq!(port.bar.read32(regs::ral(0)), 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a run found.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prony_softnic::{Counts, Histogram};
@@ -20,6 +21,8 @@ pub struct StreamReport {
     pub counts: Counts,
     /// Touched bytes: place in the frame and number of frames.
     pub touched: Vec<(usize, u64)>,
+    /// Frames by receive queue since the driver was started, of packets of flows.
+    pub by_queue: Vec<u64>,
     /// Time from generation to exit, in nanoseconds.
     pub latency: Histogram<u64>,
 }
@@ -111,6 +114,16 @@ impl Report {
     /// A sum over all streams.
     pub fn total(&self, of: impl Fn(&StreamReport) -> u64) -> u64 {
         self.streams.iter().map(of).sum()
+    }
+
+    /// Frames of all streams by receive queue, of those that got any.
+    pub fn by_queue(&self) -> BTreeMap<usize, u64> {
+        let mut queues = BTreeMap::new();
+        let all = self.streams.iter().flat_map(|stream| stream.by_queue.iter().enumerate());
+        for (queue, &frames) in all.filter(|&(_, &frames)| frames > 0) {
+            *queues.entry(queue).or_insert(0) += frames;
+        }
+        queues
     }
 
     /// Latencies of all streams together, in nanoseconds.

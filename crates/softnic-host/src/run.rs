@@ -144,7 +144,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(options: &'a Options, is_ended: &'a AtomicBool) -> Result<Run<'a>, RunError> {
-        let nic = Nic::enter(&options.addresses, options.binding, &options.sizes)?;
+        let nic = Nic::enter(&options.addresses, options.binding, &options.sizes, options.flows)?;
         let (device_cpu, driver_cpu, other_cpu) = cpus(options)?;
         pin(driver_cpu)?;
         let is_slice = matches!(options.mode, Mode::Slice { .. });
@@ -370,6 +370,7 @@ impl<'a> Run<'a> {
                 lost_by_driver: generated.saturating_sub(lost_by_device + counts.received),
                 counts,
                 touched: stream.validator.touched(),
+                by_queue: stream.by_queue.to_vec(),
                 latency: stream.validator.latency(),
             }
         });

@@ -126,7 +126,7 @@ fn serve_here(
     is_ended: &AtomicBool,
     watch: &mut (dyn FnMut(Happening) + Send),
 ) -> Result<Vec<PortCounts>, RunError> {
-    let mut nic = Nic::enter(&options.addresses, options.binding, &options.sizes)?;
+    let mut nic = Nic::enter(&options.addresses, options.binding, &options.sizes, 0)?;
     nic.tap = options.with_frames.then(Vec::new);
     nic.set_tracing(options.is_tracing);
     let mut driver = match &options.command {
@@ -206,6 +206,7 @@ fn start(options: &ServeOptions, command: &[OsString]) -> Result<Driver, RunErro
         environment: Vec::new(),
         rate: Rate::Max,
         sizes: options.sizes.clone(),
+        flows: 0,
         mode: Mode::CrossCore,
         warm_up: Duration::ZERO,
         duration: Duration::ZERO,

@@ -277,6 +277,18 @@ impl Device {
         }
     }
 
+    /// RDT of a queue, as [`Device::value`] has it, without looking the register up.
+    #[inline]
+    pub fn receive_tail(&self, queue: usize) -> u32 {
+        self.registers[regs::rdt(queue as u32)]
+    }
+
+    /// TDT of a queue, as [`Device::value`] has it, without looking the register up.
+    #[inline]
+    pub fn transmit_tail(&self, queue: usize) -> u32 {
+        self.registers[regs::tdt(queue as u32)]
+    }
+
     /// What a register shows, without the effects of a read.
     pub fn value(&self, offset: u32) -> u32 {
         let Some((register, index)) = find(offset) else {

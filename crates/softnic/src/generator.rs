@@ -1,6 +1,6 @@
 //! One end of the wire: numbered frames.
 
-use crate::frame::{FRAME_BYTES_MAX, stamp, template};
+use crate::frame::{FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, stamp, template};
 use crate::sizes::Sizes;
 
 /// Frames that one call makes at most.
@@ -12,6 +12,7 @@ const STRIDE: usize = FRAME_BYTES_MAX + 64;
 #[derive(Debug, Clone)]
 pub struct Generator {
     stream: u8,
+    flows: u16,
     sequence: u64,
     sizes: Sizes,
     /// Several frames of the longest kind. What is stamped is not read again at once: a processor that reads in other pieces what
@@ -23,12 +24,19 @@ pub struct Generator {
 impl Generator {
     /// `stream`: number of the port; `to`: its address.
     pub fn new(stream: u8, to: [u8; 6], sizes: Sizes) -> Generator {
+        Generator::with_flows(stream, to, sizes, 0)
+    }
+
+    /// The same with frames that are packets of so many flows, [`FLOWS_MAX`] at most, for devices that spread them over queues.
+    /// Such frames have [`FLOW_BYTES_MIN`] bytes or more, whatever the sizes say. `flows` = 0: of none.
+    pub fn with_flows(stream: u8, to: [u8; 6], sizes: Sizes, flows: u16) -> Generator {
+        let flows = flows.min(FLOWS_MAX);
         let mut frames = vec![0; FRAMES_MAX * STRIDE].into_boxed_slice();
-        let template = template(stream, to);
+        let template = template(stream, to, flows);
         for frame in frames.chunks_exact_mut(STRIDE) {
             frame.iter_mut().zip(&template).for_each(|(byte, &value)| *byte = value);
         }
-        Generator { stream, sequence: 0, sizes, frames, bytes: [0; FRAMES_MAX] }
+        Generator { stream, flows, sequence: 0, sizes, frames, bytes: [0; FRAMES_MAX] }
     }
 
     /// Frames from the next one on have these sizes.
@@ -55,9 +63,9 @@ impl Generator {
         for ((time_ns, frame), bytes) in
             times_ns.into_iter().zip(self.frames.chunks_exact_mut(STRIDE)).zip(&mut self.bytes)
         {
-            *bytes = self.sizes.next_bytes();
-            *bytes = (*bytes).min(frame.len());
-            stamp(frame.get_mut(..*bytes).unwrap_or_default(), self.stream, self.sequence, time_ns);
+            let least = if self.flows == 0 { 0 } else { FLOW_BYTES_MIN };
+            *bytes = self.sizes.next_bytes().max(least).min(frame.len());
+            stamp(frame.get_mut(..*bytes).unwrap_or_default(), self.stream, self.flows, self.sequence, time_ns);
             self.sequence += 1;
             number += 1;
         }

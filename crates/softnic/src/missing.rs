@@ -2,20 +2,27 @@
 
 use std::collections::BTreeMap;
 
-/// Ranges that are remembered. A stream with more gaps at a time forgets the oldest, and counts a late frame of it as a duplicate.
+/// Ranges that are remembered for a stream. One with more gaps at a time forgets the oldest, and counts a late frame of it as a
+/// duplicate.
 const RANGES_MAX: usize = 1 << 16;
 
 /// A set of sequence numbers, as ranges.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Missing {
+    most: usize,
     /// First of a range to the one behind its last.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl Missing {
+    /// The set of one of so many parts of a stream.
+    pub(crate) fn of(parts: usize) -> Missing {
+        Missing { most: (RANGES_MAX / parts.max(1)).max(1), ranges: BTreeMap::new() }
+    }
+
     /// `first..end` did not come. Both grow from call to call.
     pub(crate) fn add(&mut self, first: u64, end: u64) {
-        if self.ranges.len() >= RANGES_MAX {
+        if self.ranges.len() >= self.most {
             self.ranges.pop_first();
         }
         self.ranges.insert(first, end);
@@ -49,7 +56,7 @@ mod tests {
     proptest! {
         #[test]
         fn ranges_are_a_set(gaps in prop::collection::vec((1u64..5, 1u64..5), 1..20), asked in prop::collection::vec(0u64..200, 0..100)) {
-            let (mut missing, mut set, mut at) = (Missing::default(), BTreeSet::new(), 0);
+            let (mut missing, mut set, mut at) = (Missing::of(1), BTreeSet::new(), 0);
             for (apart, length) in gaps {
                 at += apart;
                 missing.add(at, at + length);

@@ -4,15 +4,20 @@ use std::ops::Range;
 
 use hdrhistogram::Histogram;
 
-use crate::frame::{CHECKSUM_AT, FILL_AT, FRAME_BYTES_MIN, SEQUENCE_AT, STREAM_AT, TIME_AT, checksum, template, word};
+use crate::frame::{
+    CHECKSUM_AT, FILL_AT, FLOWS_MAX, FRAME_BYTES_MIN, HEADER_AT, HEADER_BYTES, SEQUENCE_AT, STREAM_AT, TIME_AT,
+    checksum, flow, header, shift, template, word,
+};
 use crate::missing::Missing;
 
 /// Latencies are resolved to 0.1 %, up to 10 s.
 const LATENCY_DIGITS: u8 = 3;
 const LATENCY_NS_MAX: u64 = 10_000_000_000;
 
-/// Ethernet type, stream and version: what tells a frame of the stream from others.
-const KIND: Range<usize> = 12..STREAM_AT + 2;
+/// Ethernet type: what tells, with stream and version, a frame of the stream from others.
+const TYPE: Range<usize> = 12..STREAM_AT;
+/// What is the same in all frames of a stream, first of all.
+const START_BYTES: usize = 16;
 
 /// Frames by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,9 +42,12 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Validator {
     stream: u8,
+    flows: u16,
     template: Box<[u8]>,
+    /// By flow; one without flows.
+    orders: Box<[Order]>,
+    /// Frames that came or are missing, of all flows.
     expected: u64,
-    missing: Missing,
     /// Frames before this number belong to the warm-up.
     counted_from: u64,
     /// Frames from this number on came into being after the measurement.
@@ -54,18 +62,34 @@ pub struct Validator {
     same: (u64, u64),
 }
 
+/// The frames of a flow in their order, numbered from 0.
+#[derive(Debug, Clone)]
+struct Order {
+    expected: u64,
+    missing: Missing,
+}
+
 impl Validator {
     /// `stream`, `to`: as those of the generator.
     pub fn new(stream: u8, to: [u8; 6]) -> Validator {
-        let template = template(stream, to);
+        Validator::with_flows(stream, to, 0)
+    }
+
+    /// The same for frames of [`Generator::with_flows`](crate::Generator::with_flows). Each flow has an order of its own: a driver
+    /// takes from one queue before another.
+    pub fn with_flows(stream: u8, to: [u8; 6], flows: u16) -> Validator {
+        let flows = flows.min(FLOWS_MAX);
+        let template = template(stream, to, flows);
+        let parts = usize::from(flows.max(1));
         let start = [word(&template, 0), word(&template, 8)];
         let latency = Histogram::new_with_bounds(1, LATENCY_NS_MAX, LATENCY_DIGITS).expect("the bounds are constant");
         Validator {
             stream,
+            flows,
+            orders: vec![Order { expected: 0, missing: Missing::of(parts) }; parts].into_boxed_slice(),
             touched: vec![0; template.len()].into_boxed_slice(),
             template,
             expected: 0,
-            missing: Missing::default(),
             counted_from: 0,
             counted_to: u64::MAX,
             counts: Counts::default(),
@@ -89,7 +113,7 @@ impl Validator {
         self.counted_to = sequence;
     }
 
-    /// The number that is expected next: all before it came, or are missing.
+    /// Frames that came, or are missing as later ones of their flow came. Without flows, that is the number that is expected next.
     #[inline]
     pub fn expected(&self) -> u64 {
         self.expected
@@ -97,9 +121,14 @@ impl Validator {
 
     /// Nothing before this number is on its way any more.
     pub fn settle(&mut self, sequence: u64) {
-        if sequence > self.expected {
-            self.missing.add(self.expected, sequence);
-            self.expected = sequence;
+        let flows = self.orders.len() as u64;
+        for (flow, order) in self.orders.iter_mut().enumerate() {
+            let end = sequence.saturating_sub(flow as u64).div_ceil(flows);
+            if end > order.expected {
+                order.missing.add(order.expected, end);
+                self.expected += end - order.expected;
+                order.expected = end;
+            }
         }
     }
 
@@ -132,10 +161,12 @@ impl Validator {
             return;
         }
         let start = [word(frame, 0), word(frame, 8)];
-        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
+        let shift = shift(self.flows);
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + shift), word(frame, TIME_AT + shift));
         // The header of almost every frame is that of the one before, and its fill is whole.
-        let is_whole = word(frame, CHECKSUM_AT) == checksum(self.stream, frame.len(), sequence, time_ns)
-            && is_filled(frame, &self.template);
+        let is_whole = word(frame, CHECKSUM_AT + shift) == checksum(self.stream, frame.len(), sequence, time_ns)
+            && is_filled(frame, &self.template, FILL_AT + shift)
+            && (shift == 0 || self.is_headed(frame, sequence));
         let touched = if is_whole && start == self.last.0 {
             self.last.1
         } else {
@@ -184,45 +215,60 @@ impl Validator {
         self.latency.saturating_record_n(latency_ns, frames);
     }
 
+    /// True if the packet's headers are those of its flow, and stream and version behind them those of the template.
+    fn is_headed(&self, frame: &[u8], sequence: u64) -> bool {
+        let header = header(self.stream, flow(self.flows, sequence), frame.len());
+        let kind = HEADER_AT + HEADER_BYTES..HEADER_AT + HEADER_BYTES + 2;
+        frame.get(HEADER_AT..kind.start) == Some(&header) && frame.get(kind.clone()) == self.template.get(kind)
+    }
+
     /// Records that the frame of a number came.
     #[inline]
     fn place(&mut self, sequence: u64) -> Place {
-        if sequence == self.expected {
-            self.expected = sequence.saturating_add(1);
-            Place::InOrder
-        } else if sequence > self.expected {
-            self.missing.add(self.expected, sequence);
-            self.expected = sequence.saturating_add(1);
-            Place::InOrder
-        } else if self.missing.take(sequence) {
-            Place::Late
-        } else {
-            Place::Again
+        let number = sequence.checked_div(self.flows.into()).unwrap_or(sequence);
+        let Some(order) = self.orders.get_mut(usize::from(flow(self.flows, sequence))) else { return Place::Again };
+        if number < order.expected {
+            return if order.missing.take(number) { Place::Late } else { Place::Again };
         }
+        if number > order.expected {
+            order.missing.add(order.expected, number);
+        }
+        let next = number.saturating_add(1);
+        self.expected = self.expected.saturating_add(next - order.expected);
+        order.expected = next;
+        Place::InOrder
     }
 
     /// Looks at every byte of a frame that is not as the last one was.
     #[cold]
     fn examine(&mut self, frame: &[u8]) -> Examined {
-        let is_varying = |place: usize| (SEQUENCE_AT..FILL_AT).contains(&place);
+        let shift = shift(self.flows);
+        let is_varying = |place: usize| (SEQUENCE_AT + shift..FILL_AT + shift).contains(&place);
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + shift), word(frame, TIME_AT + shift));
+        let header = header(self.stream, flow(self.flows, sequence), frame.len());
+        let of_template = |(place, &expected): (usize, &u8)| match place.checked_sub(HEADER_AT) {
+            Some(at) if shift > 0 => header.get(at).copied().unwrap_or(expected),
+            _ => expected,
+        };
+        let expected = self.template.iter().enumerate().map(of_template);
         // Place, byte found, byte expected.
-        let bytes =
-            frame.iter().zip(&self.template).enumerate().map(|(place, (&found, &expected))| (place, found, expected));
+        let bytes = frame.iter().zip(expected).enumerate().map(|(place, (&found, expected))| (place, found, expected));
         let mut changed = bytes.filter(|&(place, found, expected)| !is_varying(place) && found != expected);
         let (first, second) = (changed.next(), changed.next());
-        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
-        let has_number = word(frame, CHECKSUM_AT) == checksum(self.stream, frame.len(), sequence, time_ns);
+        let has_number = word(frame, CHECKSUM_AT + shift) == checksum(self.stream, frame.len(), sequence, time_ns);
+        let kind = STREAM_AT + shift..STREAM_AT + shift + 2;
+        let is_kind = [TYPE, kind].into_iter().all(|bytes| frame.get(bytes.clone()) == self.template.get(bytes));
         let touched = match (first, second) {
             (None, _) => None,
             (Some((place, found, expected)), None) if found == expected.wrapping_add(1) => Some(place),
-            _ if frame.get(KIND) != self.template.get(KIND) => return Examined::Foreign,
+            _ if !is_kind => return Examined::Foreign,
             _ => return Examined::Corrupted { has_number },
         };
         if !has_number {
             // A touched byte of sequence number, time or checksum cannot be told from an error of the driver.
             return Examined::Corrupted { has_number };
         }
-        if touched.is_none_or(|place| place < SEQUENCE_AT) {
+        if touched.is_none_or(|place| place < START_BYTES) {
             self.last = ([word(frame, 0), word(frame, 8)], touched);
         }
         Examined::Whole(touched)
@@ -231,15 +277,15 @@ impl Validator {
 
 /// True if the frame is that of the template behind its checksum. Short ones without a call.
 #[inline]
-fn is_filled(frame: &[u8], template: &[u8]) -> bool {
+fn is_filled(frame: &[u8], template: &[u8], from: usize) -> bool {
     const SHORT: usize = 128;
     let bytes = frame.len();
     if bytes > SHORT {
-        return frame.get(FILL_AT..) == template.get(FILL_AT..bytes);
+        return frame.get(from..) == template.get(from..bytes);
     }
     // The last eight bytes, part of them maybe for the second time, are those that the steps do not reach.
     let is_same = |at: usize| word(frame, at) == word(template, at);
-    (FILL_AT..bytes - 7).step_by(8).all(is_same) && is_same(bytes - 8)
+    (from..bytes - 7).step_by(8).all(is_same) && is_same(bytes - 8)
 }
 
 /// Where a frame came, among those that were sent before and after it.
@@ -335,6 +381,57 @@ mod tests {
             assert_eq!(validator.expected(), expected);
         }
         assert_eq!(*validator.counts(), Counts { corrupted: 3, ..Counts::default() });
+    }
+
+    fn of_flows(number: usize) -> Vec<Vec<u8>> {
+        let mut generator = Generator::with_flows(3, TO, "60..200".parse::<Sizes>().expect("a range"), 5);
+        (0..number as u64).map(|n| generator.next_frame(1000 * n).to_vec()).collect()
+    }
+
+    fn validated(frames: impl IntoIterator<Item = Vec<u8>>) -> Validator {
+        let mut validator = Validator::with_flows(3, TO, 5);
+        frames.into_iter().for_each(|frame| validator.handle_frame(1_000_000, &frame));
+        validator
+    }
+
+    /// A driver that takes all frames of one flow before those of the next changes no order.
+    #[test]
+    fn each_flow_has_an_order_of_its_own() {
+        let mut frames: Vec<(usize, Vec<u8>)> = of_flows(103).into_iter().enumerate().collect();
+        frames.sort_by_key(|&(number, _)| number % 5);
+        let validator = validated(frames.iter().map(|(_, frame)| frame.clone()));
+        assert_eq!(
+            Counts { bytes: 0, ..*validator.counts() },
+            Counts { received: 103, untouched: 103, ..Counts::default() }
+        );
+        assert_eq!(validator.expected(), 103);
+        // Within a flow it does.
+        frames.swap(0, 1);
+        let mut validator = validated(frames.into_iter().skip(1).map(|(_, frame)| frame));
+        assert_eq!((validator.counts().received, validator.counts().reordered), (102, 0));
+        validator.settle(110);
+        assert_eq!(validator.expected(), 110);
+        let late = of_flows(6).pop().expect("a frame");
+        validator.handle_frame(0, &late);
+        assert_eq!((validator.counts().reordered, validator.counts().duplicates), (1, 0));
+    }
+
+    #[test]
+    fn every_change_of_a_frame_of_a_flow_is_seen() {
+        for place in 0..72 {
+            let mut frame = of_flows(3).remove(2);
+            frame[place] ^= 0x80;
+            let counts = *validated([frame]).counts();
+            assert_eq!((counts.received, counts.foreign + counts.corrupted), (0, 1), "{place}");
+        }
+        for place in [0, 1, 22, 41, 70] {
+            let touch = |mut frame: Vec<u8>| {
+                frame[place] = frame[place].wrapping_add(1);
+                frame
+            };
+            let validator = validated(of_flows(20).into_iter().map(touch));
+            assert_eq!((validator.counts().received, validator.touched()), (20, vec![(place, 20)]), "{place}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use prony_softnic_host::{Binding, Rate, Sizes, TRACES};
+use prony_softnic_host::{Binding, FLOWS_MAX, Rate, Sizes, TRACES};
 
 use crate::numbers::duration;
 
@@ -91,6 +91,9 @@ pub struct TrafficArgs {
     /// Frame size in bytes without the frame check sequence: 60, 64..1518 or imix
     #[arg(long, value_name = "BYTES", default_value = "60", help_heading = "Traffic")]
     pub size: Sizes,
+    /// Send packets of N flows (IPv4, UDP), which a driver with RSS finds in several queues; frames have 72 bytes or more then
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(FLOWS_MAX)), help_heading = "Traffic")]
+    pub flows: Option<u16>,
     /// Huge pages of 2 MiB that must be free; more are reserved if needed
     #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Traffic")]
     pub huge_pages: u64,

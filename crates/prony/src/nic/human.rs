@@ -72,6 +72,9 @@ pub fn text(report: &Report) -> String {
         ),
     );
     line("touched", touched(report));
+    if report.options.flows > 0 {
+        line("queues", queues(report));
+    }
     for (number, notice) in &report.notices {
         let address = &report.options.addresses[notice.port];
         line("mistake", format!("{}: {} × {}", address, thousands(*number), event(&notice.event)));
@@ -83,6 +86,15 @@ fn latency(histogram: &Histogram<u64>) -> String {
     let parts = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
     let parts = parts.map(|(name, q)| format!("{name} {}", time(histogram.value_at_quantile(q) as f64)));
     format!("{} (n = {})", parts.join(", "), thousands(histogram.len()))
+}
+
+/// How the flows were spread over the receive queues.
+fn queues(report: &Report) -> String {
+    let by_queue = report.by_queue();
+    let all: u64 = by_queue.values().sum();
+    let share = |frames: u64| significant(frames as f64 / all.max(1) as f64 * 100.0);
+    let parts: Vec<String> = by_queue.iter().map(|(queue, &frames)| format!("{queue}: {} %", share(frames))).collect();
+    format!("{} of {}, spread over {}", parts.join(", "), count(all, "frame"), count(report.options.flows, "flow"))
 }
 
 /// Bytes that the driver changes in each frame, which proves that it loads them.

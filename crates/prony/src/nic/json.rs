@@ -32,6 +32,8 @@ pub struct Answer {
     untouched: u64,
     /// Frames by the place of the byte that the driver increased.
     touched: BTreeMap<usize, u64>,
+    /// Frames by receive queue since the driver was started, of packets of flows.
+    queues: BTreeMap<usize, u64>,
     latency_s: Option<Times>,
     dma_bytes: u64,
     device_stalled_s: f64,
@@ -47,6 +49,8 @@ struct Setup {
     /// `None`: as many as the driver takes.
     rate_hz: Option<f64>,
     size: String,
+    /// 0: the frames are not of the Internet Protocol.
+    flows: u16,
     mode: &'static str,
     interval_s: Option<f64>,
     warm_up_s: f64,
@@ -93,6 +97,7 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer 
                 Rate::Fixed(hz) => Some(hz),
             },
             size: options.sizes.to_string(),
+            flows: options.flows,
             mode: match options.mode {
                 Mode::CrossCore => "cross-core",
                 Mode::Slice { .. } => "slice",
@@ -127,6 +132,7 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer 
         foreign: report.foreign,
         untouched: report.total(|stream| stream.counts.untouched),
         touched,
+        queues: report.by_queue(),
         latency_s: times(&report.latency()),
         dma_bytes: report.dma_bytes,
         device_stalled_s: report.stalled.as_secs_f64(),

@@ -61,6 +61,7 @@ fn options(args: &LoadNicArgs) -> Options {
         environment: batch.into_iter().collect(),
         rate: args.traffic.rate,
         sizes: args.traffic.size.clone(),
+        flows: args.traffic.flows.unwrap_or(0),
         mode: match args.mode {
             ModeArg::CrossCore => Mode::CrossCore,
             ModeArg::Slice => Mode::Slice { interval: Duration::from_micros(args.interval) },
