@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::numbers::Spread;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
-use crate::report::{DivergenceClass, ReplayReport, Verdict};
+use crate::report::{DivergenceClass, ReplayReport, Verdict, WeakReason};
 use crate::trust;
 
 /// Replays, answers and says how it went; `replay` does the replaying.
@@ -342,8 +342,14 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         (Verdict::Weak(_), _) if report.counted.output_bytes == 0 => {
             Some("record while clients are connected: without output there is nothing to compare".to_owned())
         }
-        (Verdict::Weak(_), _) if args.ignore_environment => Some("record longer, with busy clients".to_owned()),
-        (Verdict::Weak(_), _) => Some("use --ignore-environment to accept the result anyway".to_owned()),
+        (Verdict::Weak(reasons), _) if reasons.iter().all(WeakReason::is_of_environment) => {
+            Some("use --ignore-environment to accept the result anyway".to_owned())
+        }
+        // No option makes more of what was recorded.
+        (Verdict::Weak(reasons), _) if reasons.iter().any(|reason| matches!(reason, WeakReason::Missed(_))) => {
+            Some("avoid what was missed, if the server can do without it, and record again".to_owned())
+        }
+        (Verdict::Weak(_), _) => Some("record longer, with busy clients".to_owned()),
         (_, Some(found)) => {
             let hint = divergence::hint(args, report, found);
             Some(match report.variables_withheld.as_slice() {

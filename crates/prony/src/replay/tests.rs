@@ -117,6 +117,23 @@ fn bytes_that_nobody_verified_are_not_identical() {
     assert_eq!(json::answer(&weak)["verdict"], "weak");
 }
 
+/// An option is named only where it removes every reason.
+#[test]
+fn the_hint_of_a_weak_replay_works() {
+    let changed = || WeakReason::Changed("/srv/map".to_owned());
+    let little = || WeakReason::LittleVerified { output_bytes: 4, frames: 72 };
+    let missed = || WeakReason::Missed("unrecorded system call 318".to_owned());
+    let of = |reasons: Vec<WeakReason>| {
+        hint(&args(&[]), &ReplayReport { verdict: Verdict::Weak(reasons), ..identical() }).expect("there is a next step")
+    };
+    assert!(of(vec![changed()]).contains("--ignore-environment"));
+    assert_eq!(of(vec![changed(), little()]), "record longer, with busy clients");
+    for reasons in [vec![missed()], vec![missed(), changed(), little()]] {
+        let hint = of(reasons);
+        assert!(hint.starts_with("avoid what was missed") && !hint.contains("--ignore"), "{hint}");
+    }
+}
+
 #[test]
 fn a_tolerant_replay_is_never_called_identical() {
     let rules = Rules::parse(

@@ -121,6 +121,13 @@ pub enum WeakReason {
     },
 }
 
+impl WeakReason {
+    /// True for what `ReplayOptions::ignore_environment` leaves out: this machine is another than that of the recording.
+    pub fn is_of_environment(&self) -> bool {
+        matches!(self, WeakReason::Processor(_) | WeakReason::Changed(_))
+    }
+}
+
 impl fmt::Display for WeakReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
