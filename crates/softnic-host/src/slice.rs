@@ -21,6 +21,8 @@ const SHORT: usize = 1;
 const SHORT_MIN: f64 = 0.05;
 /// Slices after which the interval is judged.
 const BLOCK: u64 = 256;
+/// Changes of the interval in a warm-up at most.
+const CHANGES_MAX: u32 = 32;
 const WINDOWS: u64 = 10;
 
 /// What slices add up to.
@@ -123,17 +125,31 @@ fn warm_up(run: &mut Run, clock: libc::clockid_t, interval: Duration) -> Result<
     let warm_up_ns = run.options().warm_up.as_nanos() as u64;
     let mut interval = interval;
     let mut end_ns = run.nic().clock.now_ns() + warm_up_ns;
-    let (mut all, mut dry, mut short) = (Sum::default(), Sum::default(), Sum::default());
-    while (run.nic().clock.now_ns() < end_ns || !all.slices.is_multiple_of(BLOCK)) && !run.is_ended() {
-        if all.slices == BLOCK {
-            let is_ahead = run.nic().is_ahead;
-            let next = judged(interval, &all, &dry, &short, run.nic().frames_at_once(), is_ahead);
-            run.nic().is_ahead |= next.is_ahead;
+    // A driver between two lengths is not waited for.
+    for _ in 0..CHANGES_MAX {
+        let is_ahead = run.nic().is_ahead;
+        let next = loop {
+            let Some(next) = block(run, clock, interval)? else { return Ok(interval) };
             if next != (Next { interval, is_ahead }) {
-                interval = next.interval;
-                end_ns = end_ns.max(run.nic().clock.now_ns() + warm_up_ns / 4);
+                break next;
             }
-            (all, dry, short) = (Sum::default(), Sum::default(), Sum::default());
+            if run.nic().clock.now_ns() >= end_ns {
+                return Ok(interval);
+            }
+        };
+        interval = next.interval;
+        run.nic().is_ahead = next.is_ahead;
+        end_ns = end_ns.max(run.nic().clock.now_ns() + warm_up_ns / 4);
+    }
+    Ok(interval)
+}
+
+/// Runs as many slices as it takes to judge their length; `None` if the run ends.
+fn block(run: &mut Run, clock: libc::clockid_t, interval: Duration) -> Result<Option<Next>, RunError> {
+    let (mut all, mut dry, mut short) = (Sum::default(), Sum::default(), Sum::default());
+    while all.slices < BLOCK {
+        if run.is_ended() {
+            return Ok(None);
         }
         let kind = run.nic().kind();
         let slice = visit(run, clock, both(interval)[kind])?;
@@ -145,7 +161,8 @@ fn warm_up(run: &mut Run, clock: libc::clockid_t, interval: Duration) -> Result<
             dry.add(&slice);
         }
     }
-    Ok(interval)
+    let (at_once, is_ahead) = (run.nic().frames_at_once(), run.nic().is_ahead);
+    Ok(Some(judged(interval, &all, &dry, &short, at_once, is_ahead)))
 }
 
 /// How slices go on after a block of them.
