@@ -161,6 +161,9 @@ impl Port {
     /// Looks at the tails of other queues than the first, of those that are set in these bits.
     #[inline]
     pub(crate) fn look_at_other_tails(&mut self, receive: u32, transmit: u32) {
+        if (receive | transmit) & !1 == 0 {
+            return;
+        }
         for queue in bits(receive & !1) {
             let tail = self.bar.read32(regs::rdt(queue as u32));
             if tail != self.device.receive_tail(queue) {

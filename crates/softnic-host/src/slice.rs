@@ -181,13 +181,19 @@ fn judged(interval: Duration, all: &Sum, dry: &Sum, short: &Sum, at_once: u64, i
         // The interrupt takes as long as the shorter slices.
         return Next { interval: (interval * 3 / 2).min(INTERVAL_MAX.max(interval)), is_ahead };
     }
+    // The device comes by before the driver has sent two rings.
+    let is_slow = all.ns as f64 / frames as f64 * at_once as f64 > 3.0 * interval.as_nanos() as f64;
+    if is_ahead && !is_slow {
+        // A compiler has made it faster meanwhile: it would find no room for the second.
+        return Next { interval, is_ahead: false };
+    }
     if share(dry.slices, all.slices).max(share(left_dry, frames)) <= DRY_MAX {
         return Next { interval, is_ahead };
     }
     // It takes a ring at once: all of its frames leave in few slices, and no slice ends while it has others. It is given more of
-    // them before, if a ring takes it so long that the device comes by before it has sent both.
+    // them before.
     let takes_rings = left_dry * 2 > frames && dry.slices * 2 < all.slices;
-    if takes_rings && !is_ahead && all.ns as f64 / frames as f64 * at_once as f64 > 3.0 * interval.as_nanos() as f64 {
+    if takes_rings && !is_ahead && is_slow {
         return Next { interval, is_ahead: true };
     }
     Next { interval: (interval * 2 / 3).max(INTERVAL_MIN.min(interval)), is_ahead }
@@ -338,8 +344,10 @@ mod tests {
     fn a_driver_that_takes_a_ring_at_once_gets_the_next_before() {
         let (all, dry) = (sum(256, 12_800_000, 22_857), sum(24, 1_200_000, 22_857));
         assert_eq!(after(&all, &dry, false), Next { interval: INTERVAL, is_ahead: true });
-        // Not one that could send both before the device comes by.
+        // Not one that could send both before the device comes by, and no longer one that has become so fast.
         let fast = sum(256, 12_800_000, 256 * 700);
         assert!(!after(&fast, &sum(100, 5_000_000, 256 * 700), false).is_ahead);
+        assert_eq!(after(&fast, &Sum::default(), true), Next { interval: INTERVAL, is_ahead: false });
+        assert_eq!(after(&all, &Sum::default(), true), Next { interval: INTERVAL, is_ahead: true });
     }
 }

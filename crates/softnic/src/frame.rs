@@ -43,12 +43,6 @@ const UDP: u8 = 17;
 /// Of each flow: its first source port.
 const PORT_FIRST: u16 = 1024;
 
-/// Bytes by which what is stamped stands further behind.
-#[inline]
-pub(crate) fn shift(flows: u16) -> usize {
-    if flows == 0 { 0 } else { HEADER_BYTES }
-}
-
 /// The flow that a frame is of; 0 without flows.
 #[inline]
 pub(crate) fn flow(flows: u16, sequence: u64) -> u16 {
@@ -88,21 +82,24 @@ pub(crate) fn template(stream: u8, to: [u8; 6], flows: u16) -> Box<[u8]> {
     if flows > 0 {
         put(&mut frame, HEADER_AT, header(stream, 0, FLOW_BYTES_MIN));
     }
-    put(&mut frame, STREAM_AT + shift(flows), [stream, VERSION]);
+    let shift = if flows == 0 { 0 } else { HEADER_BYTES };
+    put(&mut frame, STREAM_AT + shift, [stream, VERSION]);
     frame
 }
 
-/// Writes what differs from frame to frame.
+/// Writes what differs from frame to frame, of which `SHIFT` bytes of headers are another matter.
 #[inline]
-pub(crate) fn stamp(frame: &mut [u8], stream: u8, flows: u16, sequence: u64, time_ns: u64) {
-    let (bytes, shift) = (frame.len(), shift(flows));
-    let sum = checksum(stream, bytes, sequence, time_ns);
-    if flows > 0 {
-        put(frame, HEADER_AT, header(stream, flow(flows, sequence), bytes));
-    }
-    put(frame, SEQUENCE_AT + shift, sequence.to_le_bytes());
-    put(frame, TIME_AT + shift, time_ns.to_le_bytes());
-    put(frame, CHECKSUM_AT + shift, sum.to_le_bytes());
+pub(crate) fn stamp<const SHIFT: usize>(frame: &mut [u8], stream: u8, sequence: u64, time_ns: u64) {
+    let sum = checksum(stream, frame.len(), sequence, time_ns);
+    put(frame, SEQUENCE_AT + SHIFT, sequence.to_le_bytes());
+    put(frame, TIME_AT + SHIFT, time_ns.to_le_bytes());
+    put(frame, CHECKSUM_AT + SHIFT, sum.to_le_bytes());
+}
+
+/// The same of a packet of a flow, with its headers.
+pub(crate) fn stamp_packet(frame: &mut [u8], stream: u8, flows: u16, sequence: u64, time_ns: u64) {
+    put(frame, HEADER_AT, header(stream, flow(flows, sequence), frame.len()));
+    stamp::<HEADER_BYTES>(frame, stream, sequence, time_ns);
 }
 
 /// Writes bytes at a place, if the frame has all of them.

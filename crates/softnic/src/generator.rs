@@ -1,6 +1,6 @@
 //! One end of the wire: numbered frames.
 
-use crate::frame::{FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, stamp, template};
+use crate::frame::{FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, stamp, stamp_packet, template};
 use crate::sizes::Sizes;
 
 /// Frames that one call makes at most.
@@ -63,9 +63,14 @@ impl Generator {
         for ((time_ns, frame), bytes) in
             times_ns.into_iter().zip(self.frames.chunks_exact_mut(STRIDE)).zip(&mut self.bytes)
         {
-            let least = if self.flows == 0 { 0 } else { FLOW_BYTES_MIN };
-            *bytes = self.sizes.next_bytes().max(least).min(frame.len());
-            stamp(frame.get_mut(..*bytes).unwrap_or_default(), self.stream, self.flows, self.sequence, time_ns);
+            *bytes = self.sizes.next_bytes().min(frame.len());
+            if self.flows == 0 {
+                stamp::<0>(frame.get_mut(..*bytes).unwrap_or_default(), self.stream, self.sequence, time_ns);
+            } else {
+                *bytes = (*bytes).max(FLOW_BYTES_MIN);
+                let frame = frame.get_mut(..*bytes).unwrap_or_default();
+                stamp_packet(frame, self.stream, self.flows, self.sequence, time_ns);
+            }
             self.sequence += 1;
             number += 1;
         }

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::frame::{
     CHECKSUM_AT, FILL_AT, FLOWS_MAX, FRAME_BYTES_MIN, HEADER_AT, HEADER_BYTES, SEQUENCE_AT, STREAM_AT, TIME_AT,
-    checksum, flow, header, shift, template, word,
+    checksum, flow, header, template, word,
 };
 use crate::missing::Missing;
 
@@ -44,10 +44,11 @@ pub struct Validator {
     stream: u8,
     flows: u16,
     template: Box<[u8]>,
-    /// By flow; one without flows.
-    orders: Box<[Order]>,
-    /// Frames that came or are missing, of all flows.
-    expected: u64,
+    /// Of the first flow; of all frames without flows.
+    order: Order,
+    /// Of the other flows, and the frames of theirs that came or are missing.
+    others: Box<[Order]>,
+    others_expected: u64,
     /// Frames before this number belong to the warm-up.
     counted_from: u64,
     /// Frames from this number on came into being after the measurement.
@@ -69,6 +70,40 @@ struct Order {
     missing: Missing,
 }
 
+impl Order {
+    /// Of one of so many parts of a stream.
+    fn of(parts: usize) -> Order {
+        Order { expected: 0, missing: Missing::of(parts) }
+    }
+
+    /// Records that the frame of a number came.
+    #[inline]
+    fn place(&mut self, number: u64) -> Place {
+        if number == self.expected {
+            self.expected = number.saturating_add(1);
+            Place::InOrder
+        } else if number > self.expected {
+            self.missing.add(self.expected, number);
+            self.expected = number.saturating_add(1);
+            Place::InOrder
+        } else if self.missing.take(number) {
+            Place::Late
+        } else {
+            Place::Again
+        }
+    }
+
+    /// What is before a number did not come. Returns how many frames that are.
+    fn settle(&mut self, end: u64) -> u64 {
+        let missing = end.saturating_sub(self.expected);
+        if missing > 0 {
+            self.missing.add(self.expected, end);
+            self.expected = end;
+        }
+        missing
+    }
+}
+
 impl Validator {
     /// `stream`, `to`: as those of the generator.
     pub fn new(stream: u8, to: [u8; 6]) -> Validator {
@@ -86,10 +121,11 @@ impl Validator {
         Validator {
             stream,
             flows,
-            orders: vec![Order { expected: 0, missing: Missing::of(parts) }; parts].into_boxed_slice(),
+            order: Order::of(parts),
+            others: vec![Order::of(parts); parts - 1].into_boxed_slice(),
+            others_expected: 0,
             touched: vec![0; template.len()].into_boxed_slice(),
             template,
-            expected: 0,
             counted_from: 0,
             counted_to: u64::MAX,
             counts: Counts::default(),
@@ -116,19 +152,15 @@ impl Validator {
     /// Frames that came, or are missing as later ones of their flow came. Without flows, that is the number that is expected next.
     #[inline]
     pub fn expected(&self) -> u64 {
-        self.expected
+        self.order.expected + self.others_expected
     }
 
     /// Nothing before this number is on its way any more.
     pub fn settle(&mut self, sequence: u64) {
-        let flows = self.orders.len() as u64;
-        for (flow, order) in self.orders.iter_mut().enumerate() {
-            let end = sequence.saturating_sub(flow as u64).div_ceil(flows);
-            if end > order.expected {
-                order.missing.add(order.expected, end);
-                self.expected += end - order.expected;
-                order.expected = end;
-            }
+        let flows = self.others.len() as u64 + 1;
+        self.order.settle(sequence.div_ceil(flows));
+        for (flow, order) in (1..).zip(&mut self.others) {
+            self.others_expected += order.settle(sequence.saturating_sub(flow).div_ceil(flows));
         }
     }
 
@@ -156,21 +188,29 @@ impl Validator {
     /// Validates a frame that came out of a port.
     #[inline]
     pub fn handle_frame(&mut self, now_ns: u64, frame: &[u8]) {
+        match self.flows {
+            0 => self.validate::<0>(now_ns, frame),
+            _ => self.validate::<HEADER_BYTES>(now_ns, frame),
+        }
+    }
+
+    /// `SHIFT`: bytes of the headers of a packet.
+    #[inline]
+    fn validate<const SHIFT: usize>(&mut self, now_ns: u64, frame: &[u8]) {
         if frame.len() < FRAME_BYTES_MIN || frame.len() > self.template.len() {
             self.counts.foreign += 1;
             return;
         }
         let start = [word(frame, 0), word(frame, 8)];
-        let shift = shift(self.flows);
-        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + shift), word(frame, TIME_AT + shift));
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + SHIFT), word(frame, TIME_AT + SHIFT));
         // The header of almost every frame is that of the one before, and its fill is whole.
-        let is_whole = word(frame, CHECKSUM_AT + shift) == checksum(self.stream, frame.len(), sequence, time_ns)
-            && is_filled(frame, &self.template, FILL_AT + shift)
-            && (shift == 0 || self.is_headed(frame, sequence));
+        let is_whole = word(frame, CHECKSUM_AT + SHIFT) == checksum(self.stream, frame.len(), sequence, time_ns)
+            && is_filled::<SHIFT>(frame, &self.template)
+            && (SHIFT == 0 || self.is_headed(frame, sequence));
         let touched = if is_whole && start == self.last.0 {
             self.last.1
         } else {
-            match self.examine(frame) {
+            match self.examine::<SHIFT>(frame) {
                 Examined::Whole(touched) => touched,
                 Examined::Corrupted { has_number } => {
                     self.counts.corrupted += 1;
@@ -225,29 +265,27 @@ impl Validator {
     /// Records that the frame of a number came.
     #[inline]
     fn place(&mut self, sequence: u64) -> Place {
-        let number = sequence.checked_div(self.flows.into()).unwrap_or(sequence);
-        let Some(order) = self.orders.get_mut(usize::from(flow(self.flows, sequence))) else { return Place::Again };
-        if number < order.expected {
-            return if order.missing.take(number) { Place::Late } else { Place::Again };
-        }
-        if number > order.expected {
-            order.missing.add(order.expected, number);
-        }
-        let next = number.saturating_add(1);
-        self.expected = self.expected.saturating_add(next - order.expected);
-        order.expected = next;
-        Place::InOrder
+        if self.flows == 0 { self.order.place(sequence) } else { self.place_in_flow(sequence) }
+    }
+
+    fn place_in_flow(&mut self, sequence: u64) -> Place {
+        let (flow, number) = (flow(self.flows, sequence), sequence / u64::from(self.flows.max(1)));
+        let Some(other) = flow.checked_sub(1) else { return self.order.place(number) };
+        let Some(order) = self.others.get_mut(usize::from(other)) else { return Place::Again };
+        let before = order.expected;
+        let place = order.place(number);
+        self.others_expected = self.others_expected.saturating_add(order.expected - before);
+        place
     }
 
     /// Looks at every byte of a frame that is not as the last one was.
     #[cold]
-    fn examine(&mut self, frame: &[u8]) -> Examined {
-        let shift = shift(self.flows);
-        let is_varying = |place: usize| (SEQUENCE_AT + shift..FILL_AT + shift).contains(&place);
-        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + shift), word(frame, TIME_AT + shift));
+    fn examine<const SHIFT: usize>(&mut self, frame: &[u8]) -> Examined {
+        let is_varying = |place: usize| (SEQUENCE_AT + SHIFT..FILL_AT + SHIFT).contains(&place);
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT + SHIFT), word(frame, TIME_AT + SHIFT));
         let header = header(self.stream, flow(self.flows, sequence), frame.len());
         let of_template = |(place, &expected): (usize, &u8)| match place.checked_sub(HEADER_AT) {
-            Some(at) if shift > 0 => header.get(at).copied().unwrap_or(expected),
+            Some(at) if SHIFT > 0 => header.get(at).copied().unwrap_or(expected),
             _ => expected,
         };
         let expected = self.template.iter().enumerate().map(of_template);
@@ -255,8 +293,8 @@ impl Validator {
         let bytes = frame.iter().zip(expected).enumerate().map(|(place, (&found, expected))| (place, found, expected));
         let mut changed = bytes.filter(|&(place, found, expected)| !is_varying(place) && found != expected);
         let (first, second) = (changed.next(), changed.next());
-        let has_number = word(frame, CHECKSUM_AT + shift) == checksum(self.stream, frame.len(), sequence, time_ns);
-        let kind = STREAM_AT + shift..STREAM_AT + shift + 2;
+        let has_number = word(frame, CHECKSUM_AT + SHIFT) == checksum(self.stream, frame.len(), sequence, time_ns);
+        let kind = STREAM_AT + SHIFT..STREAM_AT + SHIFT + 2;
         let is_kind = [TYPE, kind].into_iter().all(|bytes| frame.get(bytes.clone()) == self.template.get(bytes));
         let touched = match (first, second) {
             (None, _) => None,
@@ -277,7 +315,8 @@ impl Validator {
 
 /// True if the frame is that of the template behind its checksum. Short ones without a call.
 #[inline]
-fn is_filled(frame: &[u8], template: &[u8], from: usize) -> bool {
+fn is_filled<const SHIFT: usize>(frame: &[u8], template: &[u8]) -> bool {
+    let from = FILL_AT + SHIFT;
     const SHORT: usize = 128;
     let bytes = frame.len();
     if bytes > SHORT {
