@@ -124,7 +124,8 @@ fn the_hint_of_a_weak_replay_works() {
     let little = || WeakReason::LittleVerified { output_bytes: 4, frames: 72 };
     let missed = || WeakReason::Missed("unrecorded system call 318".to_owned());
     let of = |reasons: Vec<WeakReason>| {
-        hint(&args(&[]), &ReplayReport { verdict: Verdict::Weak(reasons), ..identical() }).expect("there is a next step")
+        hint(&args(&[]), &ReplayReport { verdict: Verdict::Weak(reasons), ..identical() })
+            .expect("there is a next step")
     };
     assert!(of(vec![changed()]).contains("--ignore-environment"));
     assert_eq!(of(vec![changed(), little()]), "record longer, with busy clients");
