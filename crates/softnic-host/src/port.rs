@@ -135,8 +135,8 @@ impl Port {
                 self.bar.write32(*offset, 0);
             }
         }
-        self.receive_tail = self.device.value(regs::rdt(0));
-        self.transmit_tail = self.device.value(regs::tdt(0));
+        self.receive_tail = self.device.receive_tail(0);
+        self.transmit_tail = self.device.transmit_tail(0);
     }
 
     /// Looks at the tails of the first queues, as far as fewer than `enough` descriptors are known. A line that the driver
@@ -256,8 +256,8 @@ impl Port {
                 (watched.seen, watched.found) = (value, value);
             }
         }
-        self.receive_tail = self.device.value(regs::rdt(0));
-        self.transmit_tail = self.device.value(regs::tdt(0));
+        self.receive_tail = self.device.receive_tail(0);
+        self.transmit_tail = self.device.transmit_tail(0);
     }
 
     /// Shows what an interrupt has changed, before the driver is told of it: what it writes then comes after this.
