@@ -13,7 +13,7 @@ class Buffer {
     }
 }
 
-/// A frame in a buffer: what drivers and applications hand to each other. Whoever holds it is counted.
+/// A frame in a buffer: what drivers and applications hand to each other. Each reference to it is counted.
 class Packet {
     let buffer: Buffer
     let pool: Pool
@@ -34,7 +34,7 @@ class Packet {
     }
 }
 
-/// How a pool keeps the packets that nobody has.
+/// How a pool keeps the packets that are free.
 enum PoolKind: String {
     /// An array that grows and shrinks at its end.
     case array
