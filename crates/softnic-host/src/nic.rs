@@ -6,6 +6,7 @@ use std::time::Duration;
 use prony_ixgbe_regs as regs;
 use prony_softnic::{
     Device, Direction, Event, FRAME_BYTES_MIN, FRAMES_MAX, Generator, Pacer, QUEUES, Rate, Receipt, Sizes, Validator,
+    stream_at,
 };
 
 use crate::bar::Bar;
@@ -26,10 +27,6 @@ const BURST: u32 = 64;
 const PAUSE: Duration = Duration::from_micros(20);
 /// Time between two looks for calls of a driver whose ports all work.
 const CALLS_NS: u64 = 500_000;
-/// Byte of a generated frame that names its stream.
-const STREAM_AT: usize = 14;
-/// The same of a packet of a flow: the second byte of its source address.
-const STREAM_OF_FLOWS_AT: usize = 27;
 
 /// An event, and the port that it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,10 +211,7 @@ impl Nic {
     /// Interrupts the drivers that wait for what happened.
     fn interrupt(&mut self, now_ns: u64) {
         let Some(vfio) = &mut self.vfio else { return };
-        let mut ports = self.signalled_ports;
-        while ports != 0 {
-            let number = ports.trailing_zeros() as usize;
-            ports &= ports - 1;
+        for number in bits(self.signalled_ports) {
             let mut vectors = self.ports[number].device.take_interrupts(now_ns);
             if vectors != 0 {
                 self.ports[number].publish_interrupts();
@@ -406,7 +400,7 @@ impl Nic {
         let (streams, foreign, memory) = (&mut self.streams, &mut self.foreign, &mut self.memory);
         let tap = &mut self.tap;
         let device = &mut self.ports[number].device;
-        let stream_at = if self.flows == 0 { STREAM_AT } else { STREAM_OF_FLOWS_AT };
+        let stream_at = stream_at(self.flows);
         let mut used = 0;
         for queue in bits(self.transmit_queues[number]) {
             used += device.transmit(memory, queue, BURST, |frame| {

@@ -205,10 +205,10 @@ impl Port {
         let looks_at_tables = self.read();
         let mut is_reset = false;
         let masks = |value: u32| value & regs::EIMC_ALL_MASK == regs::EIMC_ALL_MASK;
-        for watched in &self.watched {
-            self.is_masked |= watched.offset == regs::EIMC && masks(watched.found);
-            self.is_masked &= !(watched.offset == regs::EIMS && watched.found != watched.seen);
-        }
+        // CTRL is first, so that what masks in the same look is not seen yet when it is written.
+        let is_cleared = self.watched.first().is_some_and(|ctrl| ctrl.found == 0 && ctrl.seen != 0);
+        let masks_now = |watched: &Watched| watched.offset == regs::EIMC && masks(watched.found);
+        let takes_back = is_cleared && (self.is_masked || self.watched.iter().any(masks_now));
         for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
             let value = watched.found;
             if value == watched.seen {
@@ -217,13 +217,17 @@ impl Port {
             watched.seen = value;
             let value = match watched.offset {
                 regs::EIMS if self.marks_mask => value & !EIMS_SHOWN,
-                // Written as a whole, and nothing of it is left.
-                regs::CTRL if value == 0 && self.is_masked => regs::CTRL_RST,
+                regs::CTRL if takes_back => regs::CTRL_RST,
                 regs::CTRL => value & !CTRL_SHOWN,
                 _ => value,
             };
             if let (regs::EIMS, Some(uio)) = (watched.offset, &mut self.uio) {
                 uio.arm(value);
+            }
+            match watched.offset {
+                regs::EIMC => self.is_masked |= masks(value),
+                regs::EIMS => self.is_masked = false,
+                _ => {}
             }
             written(Written { offset: watched.offset, value });
             self.device.write(now_ns, watched.offset, value);

@@ -43,13 +43,19 @@ const UDP: u8 = 17;
 /// Of each flow: its first source port.
 const PORT_FIRST: u16 = 1024;
 
+/// Place of the byte that names the stream of a frame.
+#[inline]
+pub fn stream_at(flows: u16) -> usize {
+    if flows == 0 { STREAM_AT } else { STREAM_AT + HEADER_BYTES }
+}
+
 /// The flow that a frame is of; 0 without flows.
 #[inline]
 pub(crate) fn flow(flows: u16, sequence: u64) -> u16 {
     sequence.checked_rem(flows.into()).unwrap_or(0) as u16
 }
 
-/// The headers of IPv4 and UDP of a frame of so many bytes. Flows differ in the source's address and port. UDP's checksum is left
+/// IPv4 and UDP headers of a frame that is `bytes` long. Flows differ in the source's address and port. UDP's checksum is left
 /// out, as it may be.
 #[inline]
 pub(crate) fn header(stream: u8, flow: u16, bytes: usize) -> [u8; HEADER_BYTES] {
@@ -82,8 +88,7 @@ pub(crate) fn template(stream: u8, to: [u8; 6], flows: u16) -> Box<[u8]> {
     if flows > 0 {
         put(&mut frame, HEADER_AT, header(stream, 0, FLOW_BYTES_MIN));
     }
-    let shift = if flows == 0 { 0 } else { HEADER_BYTES };
-    put(&mut frame, STREAM_AT + shift, [stream, VERSION]);
+    put(&mut frame, stream_at(flows), [stream, VERSION]);
     frame
 }
 

@@ -27,7 +27,7 @@ impl Generator {
         Generator::with_flows(stream, to, sizes, 0)
     }
 
-    /// The same with frames that are packets of so many flows, [`FLOWS_MAX`] at most, for devices that spread them over queues.
+    /// The same with frames that are packets of `flows` flows, [`FLOWS_MAX`] at most, for devices that spread them over queues.
     /// Such frames have [`FLOW_BYTES_MIN`] bytes or more, whatever the sizes say. `flows` = 0: of none.
     pub fn with_flows(stream: u8, to: [u8; 6], sizes: Sizes, flows: u16) -> Generator {
         let flows = flows.min(FLOWS_MAX);

@@ -35,7 +35,7 @@ pub use burst::Receipts;
 pub use device::{Device, QUEUES};
 pub use dma::{DmaFault, DmaMemory, PagedMemory};
 pub use event::{Direction, Event, Malformed, Target};
-pub use frame::{ETHERTYPE, FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+pub use frame::{ETHERTYPE, FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, FRAME_BYTES_MIN, stream_at};
 pub use generator::{FRAMES_MAX, Generator};
 pub use pacer::{Pacer, Rate};
 pub use receive::Receipt;

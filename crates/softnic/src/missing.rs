@@ -15,7 +15,7 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// The set of one of so many parts of a stream.
+    /// The set for one part of a stream that has `parts`.
     pub(crate) fn of(parts: usize) -> Missing {
         Missing { most: (RANGES_MAX / parts.max(1)).max(1), ranges: BTreeMap::new() }
     }

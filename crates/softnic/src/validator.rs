@@ -71,7 +71,7 @@ struct Order {
 }
 
 impl Order {
-    /// Of one of so many parts of a stream.
+    /// The order of one part of a stream that has `parts`.
     fn of(parts: usize) -> Order {
         Order { expected: 0, missing: Missing::of(parts) }
     }

@@ -3,6 +3,16 @@ import Glibc
 /// A port of an Intel 82599, whatever receives and sends through it: its registers, and how it is set up.
 struct Card {
     private static let timeoutMs = 10_000
+    /// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
+    static let frameBytesMin: UInt32 = 60
+    private static let command =
+        Registers.txdEop | Registers.txdRs | Registers.txdIfcs | Registers.txdDext | Registers.txdDtypData
+
+    /// The second word of a descriptor that sends a frame of this length.
+    @inline(__always)
+    static func send(length: UInt32) -> UInt64 {
+        UInt64(command | length) | UInt64(length << Registers.txdOlinfoPaylenShift) << 32
+    }
 
     let registers: Mapping
 

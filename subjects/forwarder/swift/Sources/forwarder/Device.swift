@@ -33,11 +33,6 @@ final class Ring {
 
 /// An Intel 82599 with one receive and one transmit queue.
 final class Device {
-    /// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
-    private static let frameBytesMin: UInt32 = 60
-    private static let command =
-        Registers.txdEop | Registers.txdRs | Registers.txdIfcs | Registers.txdDext | Registers.txdDtypData
-
     private let registers: Mapping
     private let pool: Pool
     private let cleanBatch: Int
@@ -106,8 +101,7 @@ final class Device {
                 break
             }
             let packet = packets[sent]
-            let payload = UInt64(packet.length << Registers.txdOlinfoPaylenShift) << 32
-            transmit.set(index, address: pool.address(packet.buffer), command: UInt64(Self.command | packet.length) | payload)
+            transmit.set(index, address: pool.address(packet.buffer), command: Card.send(length: packet.length))
             transmit.buffers[index] = packet.buffer
             index = next
             sent += 1
@@ -137,6 +131,6 @@ final class Device {
         let isEnd = status & Registers.rxdEop != 0
         let wasInside = isInside
         isInside = !isEnd
-        return isEnd && !wasInside && length >= Self.frameBytesMin && length <= UInt32(Pool.bufferBytes)
+        return isEnd && !wasInside && length >= Card.frameBytesMin && length <= UInt32(Pool.bufferBytes)
     }
 }

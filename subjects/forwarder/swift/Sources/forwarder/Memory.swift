@@ -38,7 +38,7 @@ struct Mapping {
     /// Address in this process.
     var address: UInt64 { UInt64(UInt(bitPattern: start)) }
 
-    /// A place of so many bytes. As unsigned numbers, one comparison is enough for both ends.
+    /// Address of an access that is `width` bytes long. As unsigned numbers, one comparison is enough for both ends.
     @inline(__always)
     private func at(_ offset: Int, _ width: Int) -> UnsafeMutableRawPointer {
         precondition(UInt(bitPattern: offset) <= UInt(bitPattern: bytes &- width))

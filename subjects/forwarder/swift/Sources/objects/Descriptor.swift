@@ -15,10 +15,6 @@ enum Received {
 
 /// An entry of a ring, and the packet whose buffer it has.
 class Descriptor {
-    private static let frameBytesMin: UInt32 = 60
-    private static let command =
-        Registers.txdEop | Registers.txdRs | Registers.txdIfcs | Registers.txdDext | Registers.txdDtypData
-
     private let words: Mapping
     private let index: Int
     private let pool: Pool
@@ -51,7 +47,7 @@ class Descriptor {
         let length = UInt32(truncatingIfNeeded: word >> 32) & 0xffff
         let wasInside = isInside
         isInside = !status.contains(.isEnd)
-        guard !isInside, !wasInside, length >= Self.frameBytesMin, length <= UInt32(Pool.bufferBytes) else { return .refused }
+        guard !isInside, !wasInside, length >= Card.frameBytesMin, length <= UInt32(Pool.bufferBytes) else { return .refused }
         self.packet = nil
         packet.length = length
         return .packet(packet)
@@ -59,8 +55,7 @@ class Descriptor {
 
     func send(_ packet: Packet) {
         self.packet = packet
-        let payload = UInt64(packet.length << Registers.txdOlinfoPaylenShift) << 32
-        words.set(index, address: packet.buffer.address, command: UInt64(Self.command | packet.length) | payload)
+        words.set(index, address: packet.buffer.address, command: Card.send(length: packet.length))
     }
 
     var isSent: Bool {

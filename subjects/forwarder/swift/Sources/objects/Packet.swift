@@ -4,6 +4,7 @@ class Buffer {
     /// Of its first byte, within the memory and on the bus.
     let offset: Int
     let address: UInt64
+    /// Kept as the evaluation's driver keeps it; nothing here asks.
     var isInUse = false
 
     init(memory: Mapping, offset: Int, address: UInt64) {

@@ -19,7 +19,7 @@ class Queue {
         index + 1 == descriptors.count ? 0 : index + 1
     }
 
-    /// Tells the device how far the ring is filled.
+    /// Hands the ring to the device: what each kind of queue does in its own way.
     func start() throws {
         fatalError("of receive and transmit queues")
     }
