@@ -68,6 +68,8 @@ pub struct Control {
     pub frame_times: AtomicU64,
     /// Instructions that ask the processor are recorded, or answered.
     pub processor: Flag,
+    /// Replay: system calls that do not come from libc are answered.
+    pub raw_calls: Flag,
     /// Taken while a thread slot is being chosen.
     pub slot_lock: Flag,
     /// A request to have objects searched.
@@ -105,9 +107,9 @@ layout!(Control, 3637760, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
-    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, begun_unix_ns: 37288, recorded_unix_ns: 37296, line_by_line: 37304,
-    passed_process: 37308, passed_thread: 37312, decoded: 37316, passed_record: 37320, failures_used: 37328, failures: 37336,
-    processes: 164312, threads: 3047936,
+    frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, line_by_line: 37312,
+    passed_process: 37316, passed_thread: 37320, decoded: 37324, passed_record: 37328, failures_used: 37336, failures: 37344,
+    processes: 164320, threads: 3047936,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

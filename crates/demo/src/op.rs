@@ -259,6 +259,7 @@ ops! {
     275 NoteCovered "note: recorded another way" Note Order;
     276 NoteProcessor "note: reads of processor state are recorded" Note Order;
     277 NoteFailed "note: call failed" Note Order;
+    278 NoteRawCalls "note: system calls past libc are recorded" Note Order;
 }
 
 impl Op {

@@ -238,12 +238,17 @@ pub fn name_interposer() {
 /// where it can find something. It ends with the thread, and does not follow `exec`.
 pub fn watch() {
     let recording = state::mode() == RECORDING;
+    let mut reports = control().raw_calls.load(Ordering::Relaxed);
     if recording || control().processor.load(Ordering::Relaxed) {
         let found = search::ask(ScanState::Program, processor::follow);
         processor::watched();
+        reports |= recording && found;
         if recording && found {
-            let _pass_through = PassThrough::enter();
-            raw_calls::trap();
+            raw_calls::follow();
         }
+    }
+    if reports {
+        let _pass_through = PassThrough::enter();
+        raw_calls::trap();
     }
 }

@@ -238,11 +238,18 @@ pub fn follow() {
         let list = &mut *LISTS.lists[next].get();
         let mut count = 0;
         let scan = &control.scan;
+        let mut doubtful: Option<(usize, usize, u64)> = None;
         for word in &scan.sites[..(scan.site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
             let site = Site::from_word(word.load(Ordering::Relaxed));
             let address = site.address as usize;
             let Some(room) = site.room else {
-                say(b"possible unrecorded read of time or randomness from the processor: ", address, false);
+                let object = object_of(address);
+                if doubtful.is_some_and(|(of, ..)| of != object) {
+                    say_doubtful(doubtful);
+                    doubtful = None;
+                }
+                let (_, first, count) = doubtful.unwrap_or((object, address, 0));
+                doubtful = Some((object, first, count + 1));
                 continue;
             };
             let known = find(address).filter(|_| is_changed(address));
@@ -256,6 +263,7 @@ pub fn follow() {
                 count += 1;
             }
         }
+        say_doubtful(doubtful);
         list[..count].sort_unstable_by_key(|it| it.map_or(0, |it| it.address));
         LISTS.counts[next].store(count, Ordering::Release);
         LISTS.current.store(next, Ordering::Release);
@@ -333,17 +341,46 @@ pub fn time_stamp_at(site: usize) -> u64 {
     }
 }
 
+/// Names the places of an object that may be reads from the processor: its base, the first of them, and how many.
+fn say_doubtful(places: Option<(usize, usize, u64)>) {
+    let Some((_, first, count)) = places else { return };
+    let mut text = [0; 300];
+    let mut line = Text { to: &mut text, used: 0 };
+    line.put(b"possible unrecorded read of time or randomness from the processor: ");
+    put_place(&mut line, first);
+    if count > 1 {
+        line.put(b" and ");
+        line.decimal(count - 1);
+        line.put(b" more in it");
+    }
+    let used = line.used;
+    notes::uncovered(&[&text[..used]]);
+}
+
+/// Base of the object that holds this address, 0 for none.
+fn object_of(address: usize) -> usize {
+    let _pass_through = PassThrough::enter();
+    // SAFETY: any address may be asked about; all zero is a valid answer.
+    unsafe {
+        let mut object: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(address as *const c_void, &mut object);
+        object.dli_fbase as usize
+    }
+}
+
+fn put_place(line: &mut Text, address: usize) {
+    let _pass_through = PassThrough::enter();
+    if !report::put_place(line, address as *mut c_void) {
+        line.put(b"0x");
+        line.hex(address);
+    }
+}
+
 /// Names a place in an object.
 fn say(what: &'static [u8], address: usize, covered: bool) {
     let mut text = [0; 300];
     let mut line = Text { to: &mut text, used: 0 };
-    {
-        let _pass_through = PassThrough::enter();
-        if !report::put_place(&mut line, address as *mut c_void) {
-            line.put(b"0x");
-            line.hex(address);
-        }
-    }
+    put_place(&mut line, address);
     let used = line.used;
     match covered {
         true => notes::covered(&[&text[..used], what]),
@@ -467,15 +504,12 @@ fn say_first(found: &Instruction) {
         return;
     }
     spoken_of(found.address).store(found.address, Ordering::Relaxed);
-    // SAFETY: all zero is a valid answer.
-    let mut object: libc::Dl_info = unsafe { std::mem::zeroed() };
-    let known = {
-        let _pass_through = PassThrough::enter();
-        // SAFETY: any address may be asked about.
-        unsafe { libc::dladdr(found.address as *const c_void, &mut object) != 0 }
-    };
     // Objects lie on pages, so there is room for the kind in their addresses.
-    let mark = (if known { object.dli_fbase as usize } else { found.address & !4095 }) + 1 + found.asks as usize;
+    let mark = match object_of(found.address) {
+        0 => found.address & !4095,
+        object => object,
+    } + 1
+        + found.asks as usize;
     for place in &SAID {
         match place.compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {

@@ -1,18 +1,27 @@
-//! System calls that the server makes without libc, past every hook: the kernel reports them where an object has some.
+//! System calls that the server makes without libc, past every hook: the kernel reports them where an object has some,
+//! and they become calls of libc's `syscall`, which has a hook.
 //!
 //! The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
 //! where it can find something. It ends with the thread, and does not follow `exec`.
 
+#[cfg(target_arch = "x86_64")]
+mod elsewhere;
+
 use super::handlers;
 use super::held;
 use super::notes;
+use super::recorder;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::state::control;
 use super::state::{errno, set_errno};
-use super::thread::PassThrough;
+use super::thread::{self, PASS_THROUGH, PassThrough};
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use libc::c_long;
-use std::ffi::{CStr, c_int, c_void};
+use prony_demo::Op;
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+use std::ffi::CStr;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Start and end of the code from which every ordinary system call comes: that of libc. On i386 libc makes most of its calls through
@@ -63,6 +72,8 @@ pub fn trap() {
             // The kernel's page lies elsewhere: nothing is reported.
             LIBC_START.store(0, Ordering::Relaxed);
         }
+        #[cfg(target_arch = "x86_64")]
+        elsewhere::find_instruction();
         take_over();
         watch_thread();
     }
@@ -70,6 +81,17 @@ pub fn trap() {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
 pub fn trap() {}
+
+/// Says in the demo that such calls are recorded, and that a replay answers them.
+pub fn follow() {
+    // SAFETY: the block is the calling thread's own, which is attached.
+    unsafe {
+        let thread = thread::this();
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
+        recorder::emit(thread, Op::NoteRawCalls, -1, 0, 0, &[]);
+        (*thread).live = live;
+    }
+}
 
 /// Takes over SIGSYS, by which the kernel reports what this library asked for.
 pub fn take_over() {
@@ -155,12 +177,14 @@ unsafe fn is_raw_call(_info: *mut libc::siginfo_t, _context: *mut c_void) -> boo
     false
 }
 
-/// A system call from outside of libc: says so, once for each number, and makes the call through libc. False for another signal.
+/// A system call from outside of libc: it is made, or answered, as if libc's `syscall` had been called. False for another
+/// signal.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 unsafe fn is_raw_call(info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
     /// What the kernel says of a call that user dispatch reports; seccomp and processes say otherwise.
     const SYS_USER_DISPATCH: c_int = 2;
-    // SAFETY: the caller passes what the kernel gave it; the call that the server made is made with the arguments that it gave.
+    // SAFETY: the caller passes what the kernel gave it; the call that the server made is made with the arguments that it
+    // gave.
     unsafe {
         if (*info).si_code != SYS_USER_DISPATCH {
             return false;
@@ -170,33 +194,46 @@ unsafe fn is_raw_call(info: *mut libc::siginfo_t, context: *mut c_void) -> bool 
         // `siginfo_t` of SIGSYS: behind three numbers the address of the instruction, then the number of the call.
         let details = (3 * size_of::<c_int>()).next_multiple_of(size_of::<usize>());
         let address: *mut c_void = info.byte_add(details).cast::<*mut c_void>().read();
-        let number = info.byte_add(details + size_of::<usize>()).cast::<c_int>().read();
-        let harmless = is_aside(address);
-        if !harmless {
-            note(number, address);
+        let number = c_long::from(info.byte_add(details + size_of::<usize>()).cast::<c_int>().read());
+        let arguments = ARGUMENTS.map(|register| registers[register as usize] as usize);
+        #[cfg(target_arch = "x86_64")]
+        let mut moved = elsewhere::CloneArguments::default();
+        #[cfg(target_arch = "x86_64")]
+        let arguments = elsewhere::begin_at(number, arguments, registers, &mut moved);
+        #[cfg(target_arch = "x86_64")]
+        if number == libc::SYS_rt_sigreturn {
+            elsewhere::return_from_handler(registers[libc::REG_RSP as usize] as usize);
         }
-        let argument = |register: c_int| registers[register as usize] as usize;
-        let [a, b, c, d, e, f] = ARGUMENTS.map(argument);
-        let number = libc::c_long::from(number);
-        let real = || libc::syscall(number, a, b, c, d, e, f);
-        let result = if harmless {
+        let [a, b, c, d, e, f] = arguments;
+        let made = || libc::syscall(number, a, b, c, d, e, f);
+        let result = if is_aside(address) {
             let _pass_through = PassThrough::enter();
-            real()
-        } else if number == libc::SYS_io_uring_setup {
-            set_errno(libc::ENOSYS);
-            -1
+            made()
         } else {
-            let _pass_through = PassThrough::enter();
-            real()
+            let thread = thread::this();
+            let outer = std::mem::replace(&mut (*thread).raw_call, address);
+            let result = made();
+            (*thread).raw_call = outer;
+            result
         };
         registers[RESULT as usize] = if result == -1 { -libc::greg_t::from(errno()) } else { result };
+        // What the call has changed is not to be undone when the handler returns.
+        let _pass_through = PassThrough::enter();
+        match number {
+            libc::SYS_rt_sigprocmask => {
+                libc::syscall(number, libc::SIG_BLOCK, 0, &raw mut (*context).uc_sigmask, size_of::<u64>());
+            }
+            libc::SYS_sigaltstack => {
+                libc::sigaltstack(std::ptr::null(), &raw mut (*context).uc_stack);
+            }
+            _ => {}
+        }
         true
     }
 }
 
-/// Says once for each number that a system call passed by unrecorded. `address`: where it was made,
-/// null for the caller of the hook that is running.
-pub fn note(number: c_int, address: *mut c_void) {
+/// Says once for each number that the system call under way passed by unrecorded.
+pub fn note(number: c_int) {
     static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
     let bit = 1u64 << (number & 63);
     let Some(said) = SAID.get((number as u32 / 64) as usize) else { return };
@@ -207,80 +244,18 @@ pub fn note(number: c_int, address: *mut c_void) {
     let mut line = Text { to: &mut text, used: 0 };
     line.put(b"unrecorded system call ");
     line.decimal(number as u64);
-    // SAFETY: all zero is a valid answer.
-    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked about.
-    let is_known =
-        !address.is_null() && unsafe { libc::dladdr(address, &mut found) } != 0 && !found.dli_fname.is_null();
+    // SAFETY: the block is the calling thread's own.
+    let address = unsafe { (*thread::this()).raw_call };
     if address.is_null() {
         let _pass_through = PassThrough::enter();
         report::put_caller(&mut line);
-    } else if is_known {
-        line.put(b" from ");
-        // SAFETY: what was found is the C string of an object that is loaded.
-        line.put(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes());
-        line.put(b"+0x");
-        line.hex(address as usize - found.dli_fbase as usize);
     } else {
-        line.put(b" from 0x");
-        line.hex(address as usize);
+        line.put(b" by ");
+        if !report::put_place(&mut line, address) {
+            line.put(b"0x");
+            line.hex(address as usize);
+        }
     }
     let used = line.used;
-    if is_harmless(number.into()) {
-        notes::doubtful(&[&text[..used]]);
-    } else {
-        notes::uncovered_call(number as u32, &[&text[..used]]);
-    }
-}
-
-/// System calls that bring nothing from outside, or nothing that varies.
-pub fn is_harmless(number: c_long) -> bool {
-    [
-        libc::SYS_futex,
-        libc::SYS_membarrier,
-        libc::SYS_rseq,
-        libc::SYS_set_robust_list,
-        libc::SYS_mmap,
-        libc::SYS_munmap,
-        libc::SYS_mprotect,
-        libc::SYS_madvise,
-        libc::SYS_mbind,
-        libc::SYS_set_mempolicy,
-        libc::SYS_get_mempolicy,
-        libc::SYS_move_pages,
-        libc::SYS_memfd_create,
-        libc::SYS_prctl,
-        libc::SYS_seccomp,
-        libc::SYS_sched_getattr,
-        libc::SYS_sched_getparam,
-        libc::SYS_sched_getscheduler,
-        libc::SYS_prlimit64,
-        libc::SYS_ioprio_get,
-        libc::SYS_capget,
-        libc::SYS_capset,
-        libc::SYS_setuid,
-        libc::SYS_setgid,
-        libc::SYS_setresuid,
-        libc::SYS_setresgid,
-        libc::SYS_setgroups,
-        libc::SYS_sched_setscheduler,
-        libc::SYS_sched_setattr,
-        libc::SYS_ioprio_set,
-        libc::SYS_rt_sigprocmask,
-        libc::SYS_rt_sigaction,
-        libc::SYS_statx,
-        libc::SYS_fstat,
-        #[cfg(not(target_arch = "x86"))]
-        libc::SYS_newfstatat,
-        libc::SYS_getdents64,
-        libc::SYS_fallocate,
-        libc::SYS_fsync,
-        libc::SYS_fdatasync,
-        libc::SYS_sync_file_range,
-        libc::SYS_renameat2,
-        libc::SYS_copy_file_range,
-        libc::SYS_keyctl,
-        libc::SYS_exit,
-    ]
-    .contains(&number)
+    notes::uncovered_call(number as u32, &[&text[..used]]);
 }

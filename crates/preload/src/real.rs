@@ -177,7 +177,7 @@ macro_rules! hooks {
         fn $name:ident $args:tt -> $ret:ty $body:block
     )*) => {
         /// The functions behind the hooks of this module.
-        #[allow(dead_code, clippy::too_many_arguments)]
+        #[allow(dead_code, unused_imports, clippy::too_many_arguments)]
         mod real {
             use super::*;
             $($crate::real::hooks!(@real $name $args $ret);)*

@@ -102,6 +102,8 @@ pub struct Thread {
     pub released_at: i32,
     /// One more than the kernel's number of the timer for signals that are held back, 0 before there is one.
     pub timer: c_int,
+    /// Where the system call under way was made, if that is outside of libc.
+    pub raw_call: *mut libc::c_void,
     /// The mask that the call under way waits with, if it has one of its own.
     pub call_mask: Option<u64>,
     /// The slot in the control area.

@@ -305,6 +305,7 @@ fn demo() -> Vec<u8> {
         objects: vec![ObjectEntry { path: bytes(), build_id: vec![1; 20] }],
         exit: Exit::Code(0),
         notes: vec![HOSTILE.to_owned()],
+        unsearched: vec![HOSTILE.into()],
         ..Trailer::default()
     };
     writer.finish(&trailer).expect("memory takes it").0

@@ -50,6 +50,15 @@ pub(crate) enum Tapes<'a> {
     },
 }
 
+/// What of a server's dealings past libc a recording has.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct PastLibc {
+    /// Instructions that read time or random numbers from the processor.
+    pub(crate) processor: bool,
+    /// System calls by instructions of the server's own.
+    pub(crate) raw_calls: bool,
+}
+
 /// Scope of a recording: children and threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordScope {
@@ -94,8 +103,8 @@ impl Channel {
     }
 
     /// A channel for a replay of `tapes`, with room for the times of `frames` frames, `together` in an entry. With
-    /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`]. With
-    /// `processor`, instructions that ask it are answered from the tape.
+    /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`]. What was recorded past libc is
+    /// answered from the tape.
     ///
     /// # Errors
     /// When the kernel has no memory for it.
@@ -105,7 +114,7 @@ impl Channel {
         frames: u64,
         together: u64,
         tolerant: bool,
-        processor: bool,
+        past_libc: PastLibc,
     ) -> io::Result<Channel> {
         let entries = frames.div_ceil(together.max(1));
         let channel = match tapes {
@@ -123,7 +132,8 @@ impl Channel {
         let control = channel.control();
         control.frames_in_each.store(together, Ordering::Relaxed);
         control.tolerant.store(tolerant, Ordering::Relaxed);
-        control.processor.store(processor, Ordering::Relaxed);
+        control.processor.store(past_libc.processor, Ordering::Relaxed);
+        control.raw_calls.store(past_libc.raw_calls, Ordering::Relaxed);
         Ok(channel)
     }
 
@@ -278,7 +288,7 @@ mod tests {
     #[test]
     fn counts_beyond_what_there_is_are_cut() {
         let tape = Channel::tape_file().expect("memory");
-        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, false).expect("memory");
+        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, PastLibc::default()).expect("memory");
         let control = channel.control();
         control.frames.store(u64::MAX, Ordering::Relaxed);
         control.frame_times.store(u64::MAX, Ordering::Relaxed);
@@ -302,7 +312,7 @@ mod tests {
     #[test]
     fn the_last_failures_are_handed_out_in_their_order() {
         let tape = Channel::tape_file().expect("memory");
-        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, false).expect("memory");
+        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, PastLibc::default()).expect("memory");
         for number in 0..FAILURES as u32 + 2 {
             let place = &channel.control().failures[number as usize % FAILURES];
             place.name.write_text(b"chmod");

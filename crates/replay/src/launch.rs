@@ -11,6 +11,7 @@ use crate::channel::Channel;
 use crate::library::Libraries;
 use crate::program::Architecture;
 pub(crate) use launched::Launched;
+use libc::c_int;
 pub(crate) use mounts::Mount;
 use mounts::Mounts;
 use prony_channel::{
@@ -46,6 +47,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) input: Input<'a>,
     /// End it when this process ends, however that comes.
     pub(crate) dies_with_us: bool,
+    /// It gets the descriptors above standard error that this process has got, as natively.
+    pub(crate) inherits: bool,
 }
 
 /// Standard input of a server.
@@ -107,13 +110,17 @@ impl Launch<'_> {
         // Addresses of the server's own group: SIGINT from the terminal reaches the outside only,
         // which forwards it.
         command.process_group(0);
-        let dies_with_us = self.dies_with_us;
+        let (dies_with_us, inherits) = (self.dies_with_us, self.inherits);
         // SAFETY: the closure calls only async-signal-safe functions on memory made before the
         // fork.
         unsafe {
             command.pre_exec(move || {
                 if dies_with_us {
                     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                }
+                if !inherits {
+                    // Kernels before 5.11 cannot; there the build has them, too.
+                    libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int);
                 }
                 prepare(&places, &mut mounts, &cwd)
             });

@@ -8,6 +8,7 @@
 //! (`launch`).
 #![deny(unsafe_code)]
 
+mod calls;
 mod cause;
 mod channel;
 mod compare;
@@ -42,6 +43,7 @@ mod replay;
 mod report;
 mod run;
 mod scratch;
+mod search;
 mod sockets;
 mod state;
 mod syscalls;

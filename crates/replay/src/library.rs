@@ -14,6 +14,12 @@ pub fn has_i386() -> bool {
     !IMAGE_I386.is_empty()
 }
 
+/// The library for this architecture, as it is loaded.
+#[cfg(test)]
+pub(crate) fn own_image() -> io::Result<Vec<u8>> {
+    zstd::decode_all(IMAGE)
+}
+
 /// The libraries as files that a server can load; they exist in memory only.
 #[derive(Debug)]
 pub(crate) struct Libraries {

@@ -109,16 +109,18 @@ fn asks(instruction: &Instruction) -> bool {
 /// Instructions that no function of a program has: bytes that decode to one are a table.
 fn is_odd(instruction: &Instruction) -> bool {
     use Mnemonic::{Cli, Hlt, In, Insb, Insd, Iret, Iretd, Iretq, Out, Outsb, Outsd, Retf, Sti, Sysexitq, Sysretq};
-    let kernels = [Cli, Hlt, In, Insb, Insd, Iret, Iretd, Iretq, Out, Outsb, Outsd, Retf, Sti, Sysexitq, Sysretq];
     // Those of 32-bit code that compilers stopped to make long ago: decimal arithmetic, and segments on the stack.
     use Mnemonic::{Aaa, Aad, Aam, Aas, Arpl, Bound, Daa, Das, Into, Lds, Les, Pop, Push, Salc};
     let segments = [Register::CS, Register::DS, Register::ES, Register::FS, Register::GS, Register::SS];
-    let old = [Aaa, Aad, Aam, Aas, Arpl, Bound, Daa, Das, Into, Lds, Les, Salc];
-    let of_segment = [Push, Pop].contains(&instruction.mnemonic()) && segments.contains(&instruction.op0_register());
-    instruction.is_invalid()
-        || kernels.contains(&instruction.mnemonic())
-        || old.contains(&instruction.mnemonic())
-        || of_segment
+    match instruction.mnemonic() {
+        Mnemonic::INVALID => true,
+        Cli | Hlt | In | Insb | Insd | Iret | Iretd | Iretq | Out | Outsb | Outsd | Retf | Sti | Sysexitq | Sysretq => {
+            true
+        }
+        Aaa | Aad | Aam | Aas | Arpl | Bound | Daa | Das | Into | Lds | Les | Salc => true,
+        Push | Pop => segments.contains(&instruction.op0_register()),
+        _ => false,
+    }
 }
 
 fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64)]) -> ProcessorReads {
@@ -153,10 +155,7 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
         }
     }
     if !elsewhere.is_empty() {
-        let starts = with_targets(sections, functions);
-        for (section, candidate) in elsewhere {
-            examine(&sections[section], functions, &starts, candidate, &mut reads);
-        }
+        look_elsewhere(sections, functions, &elsewhere, &mut reads);
     }
     reads.certain.sort_unstable();
     reads.certain.dedup();
@@ -203,12 +202,47 @@ fn room(code: &[Instruction], at: usize, functions: &Functions) -> u8 {
     (end - first.ip()) as u8
 }
 
-/// The places where code begins, and those that functions call or jump to.
-fn with_targets(sections: &[Section], functions: &Functions) -> Vec<u64> {
+/// Looks at candidates that lie in no function of a known length: `(section, address)`, in order.
+fn look_elsewhere(
+    sections: &[Section],
+    functions: &Functions,
+    candidates: &[(usize, u64)],
+    reads: &mut ProcessorReads,
+) {
+    let mut gaps: Vec<Range<u64>> =
+        candidates.iter().map(|&(section, candidate)| gap(&sections[section], functions, candidate)).collect();
+    gaps.sort_unstable_by_key(|gap| gap.start);
+    gaps.dedup();
+    let starts = with_targets(sections, functions, &gaps);
+    let from = |&(section, candidate): &(usize, u64)| {
+        let gap = gap(&sections[section], functions, candidate);
+        let known = starts[..starts.partition_point(|&start| start <= candidate)].last().copied();
+        (section, gap.clone(), known.filter(|&start| start >= gap.start))
+    };
+    // Candidates between which no code begins are met on one way through it.
+    for group in candidates.chunk_by(|a, b| from(a) == from(b)) {
+        let (section, gap, start) = from(&group[0]);
+        let addresses: Vec<u64> = group.iter().map(|&(_, address)| address).collect();
+        examine(&sections[section], start, gap, &starts, &addresses, reads);
+    }
+}
+
+/// The stretch around a candidate that is a part of no function.
+fn gap(section: &Section, functions: &Functions, candidate: u64) -> Range<u64> {
+    let before = functions.whole.partition_point(|function| function.end <= candidate);
+    let from = functions.whole[..before].last().map_or(section.address, |function| function.end.max(section.address));
+    let until = functions.whole.get(before).map_or(section.end(), |function| function.start.min(section.end()));
+    from..until
+}
+
+/// The places where code begins, and those in the gaps that functions call or jump to.
+fn with_targets(sections: &[Section], functions: &Functions, gaps: &[Range<u64>]) -> Vec<u64> {
     let mut starts = functions.starts.clone();
     for section in sections {
-        let first = functions.whole.partition_point(|function| function.end <= section.address);
-        for function in functions.whole[first..].iter().take_while(|function| function.start < section.end()) {
+        let mut done = 0;
+        for place in branches_into(section, gaps) {
+            let Some(function) = functions.around(place).filter(|function| function.start >= done) else { continue };
+            done = function.end;
             section.decode(function.clone(), |instruction| {
                 let target = instruction.near_branch_target();
                 if is_near_branch(instruction) && !function.contains(&target) {
@@ -221,43 +255,91 @@ fn with_targets(sections: &[Section], functions: &Functions) -> Vec<u64> {
     in_order(starts)
 }
 
-/// A candidate that lies in no function of a known length.
-fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: u64, reads: &mut ProcessorReads) {
-    let before = functions.whole.partition_point(|function| function.end <= candidate);
-    let behind = functions.whole[..before].last().map_or(section.address, |function| function.end.max(section.address));
-    let until = functions.whole.get(before).map_or(section.end(), |function| function.start.min(section.end()));
-    let known = starts[..starts.partition_point(|&start| start <= candidate)].last().copied();
-    let from = known.filter(|&start| start >= behind);
+/// Places of bytes that may be a branch into one of the gaps, which are in order. Decoding finds out which are one: the
+/// other functions, nearly all of a large program, need none.
+fn branches_into<'a>(section: &'a Section, gaps: &'a [Range<u64>]) -> impl Iterator<Item = u64> + 'a {
+    // Pages with a gap in them, any of which share an entry with those far away.
+    const PAGE: u64 = 4096;
+    const ENTRIES: u64 = 1 << 16;
+    let mut near = vec![false; ENTRIES as usize];
+    for gap in gaps {
+        let pages = gap.start / PAGE..=gap.end / PAGE;
+        pages.take(ENTRIES as usize).for_each(|page| near[(page % ENTRIES) as usize] = true);
+    }
+    let leads_in = move |target: u64| {
+        near[(target / PAGE % ENTRIES) as usize]
+            && gaps.get(gaps.partition_point(|gap| gap.end <= target)).is_some_and(|gap| gap.contains(&target))
+    };
+    section.code.windows(2).enumerate().filter_map(move |(at, pair)| {
+        let long = |length: usize| {
+            let distance = section.code.get(at + length - 4..at + length)?;
+            Some((length, i64::from(i32::from_le_bytes(distance.try_into().ok()?))))
+        };
+        let (length, distance) = match pair {
+            [0xe8 | 0xe9, _] => long(5)?,
+            [0x0f, 0x80..=0x8f] => long(6)?,
+            [0x70..=0x7f | 0xe0..=0xe3 | 0xeb, distance] => (2, i64::from(*distance as i8)),
+            _ => return None,
+        };
+        let place = section.address + at as u64;
+        leads_in((place + length as u64).wrapping_add_signed(distance)).then_some(place)
+    })
+}
+
+/// Candidates of a gap whose code is decoded from `start` on, a place where code begins, or from the gap's beginning.
+fn examine(
+    section: &Section,
+    start: Option<u64>,
+    gap: Range<u64>,
+    starts: &[u64],
+    candidates: &[u64],
+    reads: &mut ProcessorReads,
+) {
     // Flow: what stands behind a jump or a return is code only if something before leads there.
-    let mut reaches = from.unwrap_or(u64::MAX);
-    let mut led_to = from.is_some();
-    let (mut odd, mut found) = (false, None);
-    section.decode(from.unwrap_or(behind)..until, |instruction| {
-        if found.is_some() && !led_to && starts.binary_search(&instruction.ip()).is_ok() {
+    let mut reaches = start.unwrap_or(u64::MAX);
+    let mut led_to = start.is_some();
+    let mut odd = false;
+    let mut doubtful = Vec::new();
+    let mut left = candidates;
+    let mut known = starts.partition_point(|&known| known < start.unwrap_or(gap.start));
+    section.decode(start.unwrap_or(gap.start)..gap.end, |instruction| {
+        let (ip, next) = (instruction.ip(), instruction.next_ip());
+        while starts.get(known).is_some_and(|&start| start < ip) {
+            known += 1;
+        }
+        // What looks like code as far as the next place where code is known to begin may be some.
+        if left.is_empty() && (doubtful.is_empty() || (!led_to && starts.get(known) == Some(&ip))) {
             return false;
         }
         // Assembly for i386 has no unwind information, but its functions begin as those of compilers do.
         if section.bits == 32 && !led_to && begins_function(instruction) {
             (led_to, reaches) = (true, 0);
         }
-        odd |= is_odd(instruction);
-        if asks(instruction) && (instruction.ip()..instruction.next_ip()).contains(&candidate) {
-            found = Some((instruction.ip(), led_to && !odd));
+        odd = is_odd(instruction);
+        if odd {
+            return false;
+        }
+        while let Some((&candidate, others)) = left.split_first().filter(|(candidate, _)| **candidate < next) {
+            left = others;
+            // One that is led to needs no more looks; of another, all around it must look like code.
+            if asks(instruction) && candidate >= ip {
+                match led_to {
+                    true => reads.certain.push(Place { address: ip, room: 0 }),
+                    false => doubtful.push(ip),
+                }
+            }
         }
         if is_near_branch(instruction) && led_to {
             reaches = reaches.max(instruction.near_branch_target());
         }
-        let ends = matches!(instruction.mnemonic(), Mnemonic::Ret | Mnemonic::Jmp | Mnemonic::Ud2 | Mnemonic::Int3);
-        if ends && instruction.next_ip() > reaches {
+        use Mnemonic::{Int3, Jmp, Ret, Ud2};
+        if matches!(instruction.mnemonic(), Ret | Jmp | Ud2 | Int3) && next > reaches {
             led_to = false;
         }
-        // One that is led to needs no more looks; of another, all around it must look like code.
-        !(odd || matches!(found, Some((_, true))))
+        true
     });
-    match found {
-        Some((address, true)) => reads.certain.push(Place { address, room: 0 }),
-        Some((address, false)) if !odd => reads.doubtful.push(address),
-        _ => {}
+    if !odd {
+        reads.doubtful.append(&mut doubtful);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
+use crate::calls;
 use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
 use crate::environment;
 use crate::facts::describe_machine;
@@ -9,24 +10,25 @@ use crate::launch::beside::{self, Beside};
 use crate::launch::{Input, Launch, Launched};
 use crate::library::{self, Libraries};
 use crate::merge::Merger;
-use crate::objects::{self, Loaded};
+use crate::objects::{self, Loaded, is_ordinary};
 use crate::pack::{self, PackLimits};
 use crate::partial;
 use crate::program::{self, Program, ProgramError};
-use crate::raw_calls;
 use crate::report::{Progress, RecordReport, RecordWarning};
+use crate::search;
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -130,6 +132,8 @@ const IDLE: Duration = Duration::from_millis(5);
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Time that a server has to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
+/// A server waits that long for a search of its objects, which takes much longer in a build without optimization.
+const SEARCH: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_000 } else { 250 });
 /// How long those are awaited that were ended by force, before the recording ends without the others.
 const LAST_WAIT: Duration = Duration::from_millis(500);
 
@@ -200,6 +204,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         output: to_stderr.as_ref(),
         // A server must not die of its recorder.
         dies_with_us: false,
+        inherits: true,
         input: match &pipe {
             Some((end, _)) => Input::Pipe(end),
             None if io::IsTerminal::is_terminal(&io::stdin()) => Input::Nothing,
@@ -229,6 +234,9 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         started,
         latest: started,
         objects: Vec::new(),
+        late: Vec::new(),
+        unknown: None,
+        unsearched: Vec::new(),
         raw_calls_trapped: false,
         notes: Vec::new(),
         covered: Vec::new(),
@@ -316,6 +324,12 @@ struct Recording {
     /// Beginnings of the names of objects whose calls are not the server's.
     excluded: Vec<Vec<u8>>,
     objects: Vec<Loaded>,
+    /// Objects that were loaded while the server ran, of which it is not known yet whether they make system calls.
+    late: Vec<Loaded>,
+    /// Functions of the server's libc of which nothing is known, once that libc was seen.
+    unknown: Option<BTreeSet<String>>,
+    /// Objects that were not searched in time.
+    unsearched: Vec<PathBuf>,
     /// The kernel reports raw system calls, from whatever object.
     raw_calls_trapped: bool,
     /// Notes about what could not be recorded.
@@ -459,18 +473,23 @@ impl Recording {
         }
     }
 
+    /// Answers a server that waits for it, in time.
     fn search_objects(&mut self, request: ScanRequest) {
         let code = objects::mapped_code(request.pid).unwrap_or_default();
         let excluded: Vec<&[u8]> = self.excluded.iter().map(Vec::as_slice).collect();
-        let sites = objects::sites(&code, &excluded);
         let found = objects::loaded_objects(&code);
+        let searched = search::search(&found, Some(Instant::now() + SEARCH));
+        let sites = objects::sites(&code, &searched, &excluded);
+        let unsearched = found.iter().filter(|object| !searched.contains_key(object.path.as_path()));
+        self.unsearched.extend(unsearched.map(|object| object.path.clone()));
+        self.unsearched.sort();
+        self.unsearched.dedup();
         let mut raw_calls = false;
-        if request.loaded {
-            self.look_at_new(found);
-        } else {
-            raw_calls = !raw_calls::objects_with_raw_calls(&found).is_empty();
+        if !request.loaded {
+            // What was not searched may make some.
+            let makes = |object: &&Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
+            raw_calls = found.iter().filter(|object| !is_ordinary(&object.path)).any(|object| makes(&object));
             self.raw_calls_trapped |= raw_calls;
-            self.keep_objects(found);
         }
         let left_out = self.scans.answer(raw_calls, &sites);
         if left_out > 0 {
@@ -479,36 +498,57 @@ impl Recording {
                  the number that can be recorded"
             ));
         }
+        self.name_unknown(&found);
+        self.look_at_new(found, request.loaded);
     }
 
-    fn keep_objects(&mut self, found: Vec<Loaded>) {
-        self.objects.extend(found);
-        self.objects.sort();
-        self.objects.dedup();
+    /// Names functions of a libc that is not the one of the list, if an object that is new refers to them.
+    fn name_unknown(&mut self, found: &[Loaded]) {
+        if self.unknown.is_none() {
+            let libc = found.iter().find(|object| object.path.ends_with("libc.so.6"));
+            self.unknown = libc.map(|libc| calls::unknown(&libc.path));
+        }
+        let Some(unknown) = self.unknown.as_ref().filter(|unknown| !unknown.is_empty()) else { return };
+        let new = found.iter().filter(|object| self.objects.binary_search(object).is_err());
+        for object in new.filter(|object| !is_ordinary(&object.path)) {
+            for name in calls::used(&object.path, unknown) {
+                self.notes.push(format!(
+                    "{} refers to `{name}` of this libc, which prony does not know: what it brings from outside is not \
+                     recorded",
+                    object.path.display()
+                ));
+            }
+        }
     }
 
     /// Searches what the server has loaded since it started: plugins. It is too late to have their raw system calls
     /// reported, so the objects are named.
     fn search_new_objects(&mut self) {
         let Some(&pid) = self.channel.processes().iter().find(|&&pid| pid > 0 && Launched::runs(pid)) else { return };
-        self.look_at_new(objects::loaded_objects(&objects::mapped_code(pid).unwrap_or_default()));
+        self.look_at_new(objects::loaded_objects(&objects::mapped_code(pid).unwrap_or_default()), true);
     }
 
-    fn look_at_new(&mut self, mut new: Vec<Loaded>) {
+    /// `late`: the objects were loaded while the server ran.
+    fn look_at_new(&mut self, mut new: Vec<Loaded>, late: bool) {
         new.retain(|object| self.objects.binary_search(object).is_err());
-        if new.is_empty() {
-            return;
+        self.objects.extend_from_slice(&new);
+        self.objects.sort();
+        if late && !self.raw_calls_trapped {
+            self.late.append(&mut new);
         }
-        if !self.raw_calls_trapped {
-            for path in raw_calls::objects_with_raw_calls(&new) {
+        // What is not found yet is looked for with the next ones.
+        let found = search::search(&self.late, Some(Instant::now()));
+        for path in self.late.iter().filter_map(|object| Some((object, found.get(object.path.as_path())?))) {
+            if path.1.raw_calls {
                 self.notes.push(format!(
                     "{} was loaded while the server ran and contains system call instructions, which are not \
                      recorded",
-                    path.display()
+                    path.0.path.display()
                 ));
             }
         }
-        self.keep_objects(new);
+        let found: Vec<PathBuf> = found.into_keys().map(Path::to_owned).collect();
+        self.late.retain(|object| !found.contains(&object.path) && object.path.exists());
     }
 
     /// Takes what the threads have written into the demo; returns how many bytes it was.
@@ -558,6 +598,21 @@ impl Recording {
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
         self.notes.dedup();
         self.covered.dedup();
+        for path in &self.unsearched {
+            self.notes.push(format!(
+                "{} was not searched within {:.2} s: time and randomness that it reads from the processor are not \
+                 recorded, this time",
+                path.display(),
+                SEARCH.as_secs_f64()
+            ));
+        }
+        for object in &self.late {
+            self.notes.push(format!(
+                "{} was loaded while the server ran and was not searched: it may contain system call instructions, \
+                 which are not recorded",
+                object.path.display()
+            ));
+        }
         let shared: Vec<String> = self.opened.updated_by_several().map(|path| path.display().to_string()).collect();
         if let Some((first, others)) = shared.split_first() {
             let others = match others.len() {
@@ -596,6 +651,7 @@ impl Recording {
                 .collect(),
             exit: exit_of(ended),
             duration_ns,
+            unsearched: self.unsearched.drain(..).map(|path| path.into_os_string().into_vec()).collect(),
             notes: self.notes.drain(..).chain(self.covered.drain(..)).collect(),
             ..Trailer::default()
         };

@@ -38,6 +38,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -504,6 +505,7 @@ impl<'a> Replayer<'a> {
         let is_decoded = !options.decoder.is_empty();
         let excluded = demo.header().excluded_objects.clone();
         let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
+        let unsearched = unsearched_names(demo, &program.path);
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
         let printed = match options.keep_output && !options.show_output {
             true => Some(Printed::start().map_err(in_system)?),
@@ -516,6 +518,7 @@ impl<'a> Replayer<'a> {
             environment: &self.environment,
             cwd,
             excluded: &excluded,
+            unsearched: &unsearched,
             libraries: &self.libraries,
             architecture: program.architecture,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
@@ -636,6 +639,16 @@ fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Opti
 /// Structures of calls are recorded as the server has them, so a build of another architecture takes them for something else.
 fn is_known_other(recorded: &str, found: &str) -> bool {
     ["x86_64", "i386", "aarch64"].contains(&recorded) && recorded != found
+}
+
+/// File names of the objects that were not searched while they were recorded. The build stands for the recorded one,
+/// whatever its name.
+fn unsearched_names(demo: &Demo<BufReader<File>>, build: &Path) -> Vec<Vec<u8>> {
+    let unsearched = demo.trailer().map(|trailer| trailer.unsearched.as_slice()).unwrap_or_default();
+    let executable = &demo.header().executable;
+    let paths = unsearched.iter().map(|path| Path::new(OsStr::from_bytes(path)));
+    let build = unsearched.contains(executable).then_some(build);
+    paths.chain(build).filter_map(|path| Some(path.file_name()?.as_bytes().to_vec())).collect()
 }
 
 /// Says what of this machine is not as it was. `here`: the architecture of the build.

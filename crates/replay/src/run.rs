@@ -9,6 +9,7 @@ use crate::merge::Merger;
 use crate::objects;
 use crate::program::{self, Architecture};
 use crate::report::Doing;
+use crate::search;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
 use crate::windows::{FeedError, Feeding};
@@ -32,6 +33,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
     pub(crate) cwd: &'a Path,
     pub(crate) excluded: &'a [&'a [u8]],
+    /// File names of the objects in which the recording did not follow what they read from the processor.
+    pub(crate) unsearched: &'a [Vec<u8>],
     pub(crate) libraries: &'a Libraries,
     pub(crate) architecture: Architecture,
     pub(crate) output: Option<&'a File>,
@@ -174,7 +177,7 @@ pub(crate) fn run_once(
     };
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
-        Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.processor)?;
+        Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
     channel.compare_decoded(setup.decoded);
     if setup.line_by_line {
         channel.print_line_by_line();
@@ -190,9 +193,11 @@ pub(crate) fn run_once(
         output: setup.output,
         input: Input::Nothing,
         dies_with_us: true,
+        // The numbers of the recording are to be free.
+        inherits: false,
     };
     let start = Instant::now();
-    let _searcher = tape.processor.then(|| Searcher::start(channel.scans(), setup.excluded));
+    let _searcher = tape.past_libc.processor.then(|| Searcher::start(channel.scans(), setup));
     let feeding = match &tape.source {
         Source::Whole(_) => None,
         Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
@@ -306,8 +311,9 @@ struct Searcher {
 }
 
 impl Searcher {
-    fn start(scans: Scans, excluded: &[&[u8]]) -> Searcher {
-        let excluded: Vec<Vec<u8>> = excluded.iter().map(|name| name.to_vec()).collect();
+    fn start(scans: Scans, setup: &Setup) -> Searcher {
+        let excluded = setup.excluded.iter().map(|name| name.to_vec());
+        let excluded: Vec<Vec<u8>> = excluded.chain(setup.unsearched.iter().cloned()).collect();
         let over = Arc::new(AtomicBool::new(false));
         let (ended, waiting) = (Arc::clone(&over), scans.clone());
         let thread = std::thread::spawn(move || {
@@ -315,7 +321,9 @@ impl Searcher {
             while !ended.load(Ordering::Relaxed) {
                 if let Some(request) = waiting.wait(LOOK) {
                     let code = objects::mapped_code(request.pid).unwrap_or_default();
-                    waiting.answer(false, &objects::sites(&code, &excluded));
+                    let found = objects::loaded_objects(&code);
+                    let searched = search::search(&found, None);
+                    waiting.answer(false, &objects::sites(&code, &searched, &excluded));
                 }
             }
         });

@@ -6,7 +6,7 @@ mod record;
 pub use error::TapeError;
 pub(crate) use record::{playable, put_clocks};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, PastLibc};
 use crate::directory::{Directory, Group, Walk, groups_of};
 use crate::order::Turns;
 use crate::record::note_text;
@@ -39,8 +39,8 @@ pub(crate) struct Tape {
     pub(crate) output_bytes: u64,
     /// Descriptions of calls that the recorder could not record and that weaken the demo.
     pub(crate) uncovered: Vec<String>,
-    /// True if instructions that read time or random numbers from the processor were recorded.
-    pub(crate) processor: bool,
+    /// What the recording followed past libc.
+    pub(crate) past_libc: PastLibc,
     /// Paths that Unix sockets were bound to.
     pub(crate) sockets: Vec<PathBuf>,
 }
@@ -102,7 +102,7 @@ impl Tape {
             recorded_ns: 0,
             output_bytes: 0,
             uncovered: Vec::new(),
-            processor: false,
+            past_libc: PastLibc::default(),
             sockets: Vec::new(),
         };
         let mut records = demo.records();
@@ -117,7 +117,7 @@ impl Tape {
                     return Err(TapeError::MoreThanStated { stated });
                 }
                 let Some((head, class)) = playable(record) else {
-                    tape.processor |= Head::from_bytes(record).is_some_and(|head| head.op == Op::NoteProcessor as u16);
+                    note_past_libc(&mut tape.past_libc, record);
                     if tape.uncovered.len() < MOST_NOTES {
                         tape.uncovered.extend(uncovered(record));
                     }
@@ -415,4 +415,12 @@ pub(crate) fn calls_of<R: Read + Seek>(
         }
     }
     Ok(found)
+}
+/// Takes note of a record that says what was recorded past libc.
+fn note_past_libc(past_libc: &mut PastLibc, record: &[u8]) {
+    match Head::from_bytes(record).and_then(|head| Op::from_number(head.op)) {
+        Some(Op::NoteProcessor) => past_libc.processor = true,
+        Some(Op::NoteRawCalls) => past_libc.raw_calls = true,
+        _ => {}
+    }
 }

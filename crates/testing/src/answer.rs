@@ -32,10 +32,15 @@ pub fn state_home() -> PathBuf {
     target_tmp().join("state")
 }
 
-/// The command under test, with [`state_home`].
+/// Directory in which the tests keep what was found in object files, instead of the user's home.
+pub fn cache_home() -> PathBuf {
+    target_tmp().join("cache")
+}
+
+/// The command under test, with [`state_home`] and [`cache_home`].
 pub fn prony() -> Command {
     let mut command = Command::new(program());
-    command.env("XDG_STATE_HOME", state_home());
+    command.env("XDG_STATE_HOME", state_home()).env("XDG_CACHE_HOME", cache_home());
     command
 }
 

@@ -14,4 +14,4 @@ pub mod studies;
 pub mod synthetic;
 pub mod trees;
 
-pub use answer::{Answer, program, prony, state_home, target_tmp};
+pub use answer::{Answer, cache_home, program, prony, state_home, target_tmp};

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-use crate::{Answer, prony};
+use crate::{Answer, cache_home, prony};
 
 /// A directory of its own for one test; stays behind when the test fails, and says where.
 pub struct Scratch {
@@ -27,7 +27,7 @@ impl Scratch {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("prony-test-{}-{count}-{test}", std::process::id()));
         fs::create_dir_all(&path).expect("the temporary directory is writable");
-        let variables = vec![("XDG_STATE_HOME", path.join("state-home"))];
+        let variables = vec![("XDG_STATE_HOME", path.join("state-home")), ("XDG_CACHE_HOME", cache_home())];
         Scratch { path, variables }
     }
 

@@ -408,6 +408,7 @@ impl<'a> Search<'a> {
         };
         trailer.files.iter().for_each(|file| field("file", &file.path));
         trailer.objects.iter().for_each(|object| field("object", &object.path));
+        trailer.unsearched.iter().for_each(|path| field("object that was not searched", path));
         trailer.notes.iter().for_each(|note| field("note", note.as_bytes()));
     }
 

@@ -47,7 +47,7 @@ impl Learner {
 
     fn trailer(&mut self, trailer: &Trailer) {
         let files = trailer.files.iter().map(|file| &file.path);
-        for path in files.chain(trailer.objects.iter().map(|object| &object.path)) {
+        for path in files.chain(trailer.objects.iter().map(|object| &object.path)).chain(&trailer.unsearched) {
             self.path(path);
         }
         for note in &trailer.notes {
@@ -126,7 +126,9 @@ impl Anonymizer {
         // What stands in these files may be replaced.
         trailer.files.iter_mut().filter(|file| file.content.is_some()).for_each(|file| file.hash = [0; 32]);
         let files = trailer.files.iter_mut().map(|file| &mut file.path);
-        for path in files.chain(trailer.objects.iter_mut().map(|object| &mut object.path)) {
+        for path in
+            files.chain(trailer.objects.iter_mut().map(|object| &mut object.path)).chain(&mut trailer.unsearched)
+        {
             self.text(path);
         }
         for note in &mut trailer.notes {

@@ -19,6 +19,8 @@ pub struct Trailer {
     pub duration_ns: u64,
     /// Messages about everything that could not be recorded.
     pub notes: Vec<String>,
+    /// Paths of the objects in which reads from the processor were not followed, as they were not searched in time.
+    pub unsearched: Vec<Vec<u8>>,
 }
 
 /// A file that the server opened.
@@ -125,6 +127,7 @@ const EXIT: u64 = 3;
 const TOTALS: u64 = 4;
 const DURATION: u64 = 5;
 const NOTE: u64 = 6;
+const UNSEARCHED: u64 = 7;
 
 impl Trailer {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -165,6 +168,9 @@ impl Trailer {
         fields::put_number(&mut out, DURATION, self.duration_ns);
         for note in &self.notes {
             fields::put(&mut out, NOTE, note.as_bytes());
+        }
+        for path in &self.unsearched {
+            fields::put(&mut out, UNSEARCHED, path);
         }
         out
     }
@@ -207,6 +213,7 @@ impl Trailer {
                 }
                 DURATION => trailer.duration_ns = input.number()?,
                 NOTE => trailer.notes.push(fields::text(field)?),
+                UNSEARCHED => trailer.unsearched.push(field.to_vec()),
                 _ => {}
             }
             Some(())

@@ -96,7 +96,7 @@ hooks! {
         read(fd, buffer, length)
     }
 
-    large [pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
+    large [pread64, __pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"pread", fd, real::pread(fd, buffer, length, at));
         }
@@ -158,7 +158,7 @@ hooks! {
         sent(Op::Writev, fd, total, null(), 0, content, runs_of(vector, used), || real::writev(fd, vector, buffers))
     }
 
-    large [pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
+    large [pwrite64, __pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"pwrite", fd, real::pwrite(fd, buffer, length, at));
         }

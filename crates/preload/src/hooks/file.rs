@@ -397,7 +397,7 @@ hooks! {
         opened(path, flags, || real::creat(path, mode))
     }
 
-    large [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
+    [_IO_fopen] large [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
         let flags = flags_of(mode);
         match place_of(path) {
             Place::Ordinary if threaded() => {
@@ -425,11 +425,11 @@ hooks! {
         }
     }
 
-    fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    [_IO_fdopen] fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
         if is_recorded(fd) { stream(fd, mode) } else { real::fdopen(fd, mode) }
     }
 
-    fn fclose(file: *mut FILE) -> c_int {
+    [_IO_fclose] fn fclose(file: *mut FILE) -> c_int {
         let fd = libc::fileno(file);
         if !threaded() || fd < 0 || is_recorded(fd) {
             return real::fclose(file);

@@ -7,10 +7,13 @@ mod identity;
 mod loading;
 mod lock;
 mod name;
+mod old_signal;
 mod pid;
 mod process;
+mod raw;
 #[cfg(target_arch = "x86")]
 mod raw_i386;
+mod reported;
 mod signal;
 mod socket;
 mod sync;

@@ -54,15 +54,15 @@ pub(super) unsafe fn made_at<T: Fallible>(
 }
 
 hooks! {
-    fn sched_getscheduler(pid: pid_t) -> c_int {
+    [__sched_getscheduler] fn sched_getscheduler(pid: pid_t) -> c_int {
         real::sched_getscheduler(pids::real(pid))
     }
 
-    fn sched_setscheduler(pid: pid_t, policy: c_int, parameters: *const c_void) -> c_int {
+    [__sched_setscheduler] fn sched_setscheduler(pid: pid_t, policy: c_int, parameters: *const c_void) -> c_int {
         at_descriptor(c"sched_setscheduler", -1, real::sched_setscheduler(pids::real(pid), policy, parameters))
     }
 
-    fn sched_getparam(pid: pid_t, to: *mut c_void) -> c_int {
+    [__sched_getparam] fn sched_getparam(pid: pid_t, to: *mut c_void) -> c_int {
         real::sched_getparam(pids::real(pid), to)
     }
 
@@ -205,5 +205,13 @@ hooks! {
 
     fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
         made_at(c"readlinkat", path, |path| real::readlinkat(folder, path, to, length))
+    }
+
+    fn __readlink_chk(path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
+        libc::readlink(path, to, length)
+    }
+
+    fn __readlinkat_chk(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
+        libc::readlinkat(folder, path, to, length)
     }
 }

@@ -434,7 +434,7 @@ hooks! {
     }
 
     // The arguments behind the fourth are there if the flags say so.
-    fn clone(
+    [__clone] fn clone(
         function: extern "C" fn(*mut c_void) -> c_int,
         stack: *mut c_void,
         flags: c_int,
@@ -510,7 +510,7 @@ hooks! {
         0
     }
 
-    fn wait(status: *mut c_int) -> pid_t {
+    [__wait] fn wait(status: *mut c_int) -> pid_t {
         waited(-1, status, null_mut(), |status, used| real_wait4(-1, status, 0, used))
     }
 
@@ -609,7 +609,7 @@ hooks! {
     }
 
     // A stream to a child: a pipe of the recording with a shell at its other end.
-    fn popen(command: *const c_char, mode: *const c_char) -> *mut FILE {
+    [_IO_popen] fn popen(command: *const c_char, mode: *const c_char) -> *mut FILE {
         let reading = *mode == b'r' as c_char;
         let mut ends = [0; 2];
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) == -1 {

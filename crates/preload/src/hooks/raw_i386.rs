@@ -74,7 +74,7 @@ pub unsafe fn answered(number: c_long, [a, b, c, d, e, _f]: [usize; 6], real: &i
             }
             TIMERFD_GETTIME64 => c_long::from(__timerfd_gettime64(a as c_int, b as *mut _)),
             TIMERFD_SETTIME64 => c_long::from(__timerfd_settime64(a as c_int, b as c_int, c as *const _, d as *mut _)),
-            FUTEX_TIME64 if super::super::state::threaded() && super::identity::is_plain_wait(b as c_int) => {
+            FUTEX_TIME64 if super::super::state::threaded() && super::raw::is_plain_wait(b as c_int) => {
                 sync::futex_waited(a as *const u32, real)
             }
             FUTEX_TIME64 => real(),

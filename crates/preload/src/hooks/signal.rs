@@ -104,7 +104,7 @@ hooks! {
         ) as c_int
     }
 
-    [bsd_signal] fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {
+    [bsd_signal, ssignal] fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {
         set_simple(number, handler, libc::SA_RESTART)
     }
 
@@ -117,7 +117,7 @@ hooks! {
         sent(if own { 0 } else { pid }, signal, || real::kill(if own { own_pid() } else { pid }, signal))
     }
 
-    fn raise(signal: c_int) -> c_int {
+    [gsignal] fn raise(signal: c_int) -> c_int {
         sent(0, signal, || real::raise(signal))
     }
 

@@ -599,6 +599,12 @@ hooks! {
         recorded_plain(Op::Shutdown, fd, how as u32, || real::shutdown(fd, how) as isize) as c_int
     }
 
+    fn sockatmark(fd: c_int) -> c_int {
+        const SIOCATMARK: u16 = 0x8905;
+        let mut at_mark: c_int = 0;
+        if libc::ioctl(fd, SIOCATMARK.into(), &mut at_mark) == -1 { -1 } else { at_mark }
+    }
+
     time64 [__getsockopt64] fn getsockopt(fd: c_int, level: c_int, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int {
         recorded(
             Op::Getsockopt,

@@ -336,6 +336,11 @@ hooks! {
         joined(Op::ThreadTryjoin, || real::pthread_timedjoin_np(other, value, time), || libc::pthread_join(other, value))
     }
 
+    time64 [__pthread_clockjoin_np64] fn pthread_clockjoin_np(other: pthread_t, value: *mut *mut c_void, clock: clockid_t, time: *const timespec) -> c_int {
+        let real = || real::pthread_clockjoin_np(other, value, clock, time);
+        joined(Op::ThreadTryjoin, real, || libc::pthread_join(other, value))
+    }
+
     [__pthread_mutex_lock] fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
         acquired(
             Op::MutexLock,
@@ -440,7 +445,7 @@ hooks! {
         ) as c_int
     }
 
-    fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    [__pthread_rwlock_rdlock] fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
         acquired(
             Op::RwlockRdlock,
             lock,
@@ -450,7 +455,7 @@ hooks! {
         )
     }
 
-    fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    [__pthread_rwlock_wrlock] fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
         acquired(
             Op::RwlockWrlock,
             lock,
@@ -460,7 +465,7 @@ hooks! {
         )
     }
 
-    fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    [__pthread_rwlock_tryrdlock] fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
         acquired(
             Op::RwlockTryrdlock,
             lock,
@@ -470,7 +475,7 @@ hooks! {
         )
     }
 
-    fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    [__pthread_rwlock_trywrlock] fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
         acquired(
             Op::RwlockTrywrlock,
             lock,
@@ -487,6 +492,26 @@ hooks! {
             || had(real::pthread_rwlock_tryrdlock(lock)),
             || real::pthread_rwlock_timedrdlock(lock, time),
             || libc::pthread_rwlock_rdlock(lock),
+        )
+    }
+
+    time64 [__pthread_rwlock_clockrdlock64] fn pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, time: *const timespec) -> c_int {
+        acquired(
+            Op::RwlockTimedrdlock,
+            lock,
+            || had(real::pthread_rwlock_tryrdlock(lock)),
+            || real::pthread_rwlock_clockrdlock(lock, clock, time),
+            || libc::pthread_rwlock_rdlock(lock),
+        )
+    }
+
+    time64 [__pthread_rwlock_clockwrlock64] fn pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, time: *const timespec) -> c_int {
+        acquired(
+            Op::RwlockTimedwrlock,
+            lock,
+            || had(real::pthread_rwlock_trywrlock(lock)),
+            || real::pthread_rwlock_clockwrlock(lock, clock, time),
+            || libc::pthread_rwlock_wrlock(lock),
         )
     }
 
@@ -542,7 +567,7 @@ hooks! {
     }
 
     // A loop that yields waits for another thread. How often it went round does not matter.
-    [pthread_yield] fn sched_yield() -> c_int {
+    [pthread_yield, __sched_yield] fn sched_yield() -> c_int {
         if !threaded() {
             return real::sched_yield();
         }
@@ -593,11 +618,26 @@ mod c11 {
 
     type Thrd = pthread_t;
 
+    // `enum` of <threads.h>.
+    const THRD_SUCCESS: c_int = 0;
+    const THRD_BUSY: c_int = 1;
+    const THRD_ERROR: c_int = 2;
+    const THRD_TIMEDOUT: c_int = 4;
+
+    fn answer(error: c_int) -> c_int {
+        match error {
+            0 => THRD_SUCCESS,
+            libc::EBUSY => THRD_BUSY,
+            libc::ETIMEDOUT => THRD_TIMEDOUT,
+            _ => THRD_ERROR,
+        }
+    }
+
     hooks! {
         fn thrd_create(to: *mut Thrd, routine: extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) -> c_int {
             // Returning an `int` in place of a pointer leaves it where `thrd_join` finds it.
             let routine = std::mem::transmute::<extern "C" fn(*mut c_void) -> c_int, Routine>(routine);
-            if libc::pthread_create(to, std::ptr::null(), routine, argument) == 0 { 0 } else { 2 }
+            if libc::pthread_create(to, std::ptr::null(), routine, argument) == 0 { THRD_SUCCESS } else { THRD_ERROR }
         }
 
         fn thrd_join(other: Thrd, value: *mut c_int) -> c_int {
@@ -606,15 +646,39 @@ mod c11 {
             if !value.is_null() {
                 *value = found as isize as c_int;
             }
-            if result == 0 { 0 } else { 2 }
+            if result == 0 { THRD_SUCCESS } else { THRD_ERROR }
+        }
+
+        fn thrd_yield() -> () {
+            libc::sched_yield();
+        }
+
+        fn thrd_sleep(time: *const libc::timespec, left: *mut libc::timespec) -> c_int {
+            match libc::clock_nanosleep(libc::CLOCK_REALTIME, 0, time, left) {
+                0 => 0,
+                libc::EINTR => -1,
+                _ => -2,
+            }
         }
 
         fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
-            if libc::pthread_mutex_lock(mutex) == 0 { 0 } else { 2 }
+            answer(libc::pthread_mutex_lock(mutex))
+        }
+
+        fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+            answer(libc::pthread_mutex_trylock(mutex))
+        }
+
+        fn mtx_timedlock(mutex: *mut pthread_mutex_t, time: *const libc::timespec) -> c_int {
+            answer(libc::pthread_mutex_timedlock(mutex, time))
         }
 
         fn cnd_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
-            if libc::pthread_cond_wait(condition, mutex) == 0 { 0 } else { 2 }
+            answer(libc::pthread_cond_wait(condition, mutex))
+        }
+
+        fn cnd_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, time: *const libc::timespec) -> c_int {
+            answer(libc::pthread_cond_timedwait(condition, mutex, time))
         }
     }
 }

@@ -7,6 +7,7 @@ use super::super::thread::REPLAYING;
 use super::file::opened;
 use libc::{c_char, c_int};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Letters that stand for a random number, as many as libc has.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -56,7 +57,81 @@ unsafe fn file(path: *const c_char, flags: c_int) -> c_int {
     }
 }
 
+/// A name that nothing has, and that nothing is made of here. In a replay something may have it from the replay before.
+unsafe fn unused(template: *mut c_char) -> c_int {
+    // SAFETY: the caller passes a C string; the structure lives across the call.
+    unsafe {
+        let mut found: libc::stat64 = std::mem::zeroed();
+        if state::mode() == REPLAYING || (libc::lstat64(template, &mut found) == -1 && errno() == libc::ENOENT) {
+            return 0;
+        }
+        set_errno(libc::EEXIST);
+        -1
+    }
+}
+
+unsafe extern "C" {
+    fn secure_getenv(name: *const c_char) -> *mut c_char;
+}
+
+/// The longest name that `tmpnam` makes, with its end (`L_tmpnam`).
+const NAME_BYTES: usize = 20;
+
 hooks! {
+    fn mktemp(template: *mut c_char) -> *mut c_char {
+        if made(template, 0, || unused(template)) != 0 {
+            *template = 0;
+        }
+        template
+    }
+
+    fn tmpnam(to: *mut c_char) -> *mut c_char {
+        static OWN: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+        if !to.is_null() {
+            return tmpnam_r(to);
+        }
+        let mut own = OWN.load(Ordering::Relaxed);
+        if own.is_null() {
+            own = libc::malloc(NAME_BYTES).cast();
+            OWN.store(own, Ordering::Relaxed);
+        }
+        tmpnam_r(own)
+    }
+
+    fn tmpnam_r(to: *mut c_char) -> *mut c_char {
+        const TEMPLATE: &[u8; NAME_BYTES] = b"/tmp/fileXXXXXX\0\0\0\0\0";
+        if to.is_null() {
+            return to;
+        }
+        TEMPLATE.as_ptr().copy_to_nonoverlapping(to.cast(), NAME_BYTES);
+        if made(to, 0, || unused(to)) == 0 { to } else { null_mut() }
+    }
+
+    fn tempnam(folder: *const c_char, prefix: *const c_char) -> *mut c_char {
+        let is_folder = |path: *const c_char| {
+            let mut found: libc::stat64 = std::mem::zeroed();
+            !path.is_null() && libc::stat64(path, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFDIR
+        };
+        let asked = [secure_getenv(c"TMPDIR".as_ptr()).cast_const(), folder];
+        let folder = asked.into_iter().find(|&path| is_folder(path)).unwrap_or(c"/tmp".as_ptr());
+        let (length, letters) = (libc::strlen(folder), if prefix.is_null() { 0 } else { libc::strnlen(prefix, 5) });
+        let name: *mut c_char = libc::malloc(length + letters + 8).cast();
+        if name.is_null() {
+            return name;
+        }
+        folder.copy_to_nonoverlapping(name, length);
+        *name.add(length) = b'/' as c_char;
+        if letters > 0 {
+            prefix.copy_to_nonoverlapping(name.add(length + 1), letters);
+        }
+        c"XXXXXX".as_ptr().copy_to_nonoverlapping(name.add(length + 1 + letters), 7);
+        if made(name, 0, || unused(name)) == 0 {
+            return name;
+        }
+        libc::free(name.cast());
+        null_mut()
+    }
+
     [mkstemp64] fn mkstemp(template: *mut c_char) -> c_int {
         made(template, 0, || file(template, 0))
     }

@@ -115,6 +115,10 @@ hooks! {
         if is_recorded(master) { unlock(master) } else { real::unlockpt(master) }
     }
 
+    fn __ptsname_r_chk(master: c_int, name: *mut c_char, length: size_t, _room: size_t) -> c_int {
+        libc::ptsname_r(master, name, length)
+    }
+
     fn ptsname_r(master: c_int, name: *mut c_char, room: size_t) -> c_int {
         if !is_recorded(master) {
             return real::ptsname_r(master, name, room);

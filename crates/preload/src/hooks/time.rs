@@ -33,6 +33,15 @@ fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<
     }
 }
 
+/// `struct timeb`, whose zone is that of no place in libc.
+#[repr(C)]
+pub struct Timeb {
+    time: libc::time_t,
+    milliseconds: u16,
+    zone: i16,
+    has_summer_time: i16,
+}
+
 hooks! {
     [__clock_gettime] time64 [__clock_gettime64] fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
         let mut result = 0;
@@ -44,6 +53,14 @@ hooks! {
             *time = Time::of_nanoseconds(value);
         }
         result
+    }
+
+    fn ftime(time: *mut Timeb) -> c_int {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_REALTIME, &mut now);
+        let milliseconds = (now.tv_nsec / 1_000_000) as u16;
+        *time = Timeb { time: now.tv_sec, milliseconds, zone: 0, has_summer_time: 0 };
+        0
     }
 
     [__gettimeofday] time64 [__gettimeofday64] fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {

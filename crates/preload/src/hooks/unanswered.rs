@@ -135,7 +135,7 @@ hooks! {
         at_path(c"chroot", path, real::chroot(path))
     }
 
-    large [statfs64] fn statfs(path: *const c_char, to: *mut c_void) -> c_int {
+    [__statfs] large [statfs64] fn statfs(path: *const c_char, to: *mut c_void) -> c_int {
         at_path(c"statfs", path, real::statfs(path, to))
     }
 

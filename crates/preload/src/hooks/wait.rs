@@ -309,7 +309,7 @@ unsafe fn sleep_for<T>(op: Op, timeout_ms: u32, left: *mut T, real: impl FnOnce(
 }
 
 hooks! {
-    time64 [__select64] fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
+    [__select] time64 [__select64] fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
         let timeout_ms = timeout_of(timeout);
         let sets = [read, write, except];
         wait(
@@ -440,7 +440,7 @@ hooks! {
         value
     }
 
-    time64 [__nanosleep64] fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+    [__nanosleep] time64 [__nanosleep64] fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
         sleep_for(Op::Nanosleep, timeout_of(time), left, || real::nanosleep(time, left) as isize) as c_int
     }
 
@@ -466,7 +466,7 @@ hooks! {
         sleep_for(Op::Pause, WAIT_FOREVER, null_mut::<timespec>(), || real::pause() as isize) as c_int
     }
 
-    fn sigsuspend(mask: *const sigset_t) -> c_int {
+    [__sigsuspend] fn sigsuspend(mask: *const sigset_t) -> c_int {
         signals::with_mask(mask, || {
             sleep_for(Op::Sigsuspend, WAIT_FOREVER, null_mut::<timespec>(), || real::sigsuspend(mask) as isize) as c_int
         })

@@ -298,6 +298,7 @@ fn answer(facts: &Facts<'_>) -> Value {
             .map(|object| json!({ "path": lossy(&object.path), "build_id": hex(&object.build_id) }))
             .collect();
         answer["notes"] = json!(trailer.notes);
+        answer["unsearched_objects"] = json!(texts(&trailer.unsearched));
     }
     if let Some(calls) = &facts.calls {
         answer["calls"] = json!(calls);

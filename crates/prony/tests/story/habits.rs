@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::calls::compiled;
 use crate::proof;
 use prony_demo::Op;
-use prony_testing::prony;
 use prony_testing::recording::{Recording, Server, Stop, record_with, replay, replay_by};
 use prony_testing::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::{Answer, prony};
 
 /// Questions that a recording holds.
 const QUESTIONS: usize = 30;
@@ -282,6 +282,50 @@ fn what_is_moved_past_the_server_arrives_as_it_does_natively() {
     replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
     let written = fs::read(scratch.arg("file")).expect("a replay writes it, too");
     assert!(written.starts_with(b"hello 29\0"), "{written:?}");
+}
+
+#[test]
+fn system_calls_by_instructions_of_the_program_replay_identically() {
+    let _turn = Turn::take();
+    for (how, flags) in [(None, None), (Some("clone"), Some("-m64"))] {
+        let scratch = Scratch::new("instructions");
+        let address = free_address();
+        let program = compiled(&scratch, "instructions.c", flags.as_slice());
+        let command: Vec<String> =
+            [program, address.port().to_string()].into_iter().chain(how.map(str::to_owned)).collect();
+        // Behind that stands what is never the same twice.
+        let drawn = |answers: Vec<String>| -> Vec<String> {
+            answers.iter().map(|answer| answer.split(" drawn").next().expect("a part").to_owned()).collect()
+        };
+        let native = drawn(native_answers(&command, address));
+        let (recording, demo) = recorded(&scratch, address, command, &[]);
+        assert_eq!(drawn(recorded_answers(&demo)), native, "{recording}");
+        let replayed = replay(&scratch, &demo, &["--repeat", "2"], &[]);
+        match how {
+            None => replayed.assert_identical(),
+            // The thread is none of libc's.
+            Some(_) => assert!(
+                replayed.answer["verdict"] == "weak" && replayed.answer["divergence"].is_null(),
+                "{replayed}\n{recording}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn descriptors_that_a_replay_is_started_with_are_not_the_builds() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("leaked");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "instructions.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(r#"exec 3</dev/null 4</dev/null 5</dev/null 6</dev/null 7</dev/null 8</dev/null; exec "$@""#);
+    let prony = prony();
+    shell.arg("sh").arg(prony.get_program()).arg("replay").arg(&demo);
+    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let answer = Answer::to(&mut shell);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
 }
 
 #[test]

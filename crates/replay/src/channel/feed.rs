@@ -333,13 +333,13 @@ impl Feeder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::Tapes;
+    use crate::channel::{PastLibc, Tapes};
     use prony_channel::SMALLEST_WINDOW;
 
     /// A feeder, and a thread that has asked for a window.
     fn asked(from: u64) -> (Feeder, WindowRequest) {
         let tapes = Tapes::Windows { longest: SMALLEST_WINDOW };
-        let channel = Channel::to_replay(&[], tapes, 1, 1, false, false).expect("the kernel has memory");
+        let channel = Channel::to_replay(&[], tapes, 1, 1, false, PastLibc::default()).expect("the kernel has memory");
         let feeder = channel.feeder().expect("it has windows");
         let control = feeder.control();
         control.thread_slots_used.store(2, Ordering::Relaxed);

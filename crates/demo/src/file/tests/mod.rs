@@ -46,6 +46,7 @@ fn trailer() -> Trailer {
         totals: Totals::default(),
         duration_ns: 26_000_000_000,
         notes: vec!["unrecorded system call 318".into()],
+        unsearched: vec![b"/usr/bin/deno".to_vec()],
     }
 }
 

@@ -42,6 +42,7 @@ fn trailer() -> Trailer {
         },
         duration_ns: 26_000_000_000,
         notes: vec!["shared writable mapping of /dev/shm/x".to_owned()],
+        unsearched: vec![b"/srv/bin/large".to_vec()],
     }
 }
 
