@@ -4,6 +4,7 @@
  *   needs PORT chmod PATH      changes the permissions of PATH, and gives up where it cannot
  *   needs PORT mkdir PATH      makes the directory PATH, and gives up where it cannot
  *   needs PORT access PATH     waits before it answers if PATH is there
+ *   needs PORT names PATH      opens the file whose name is PATH, a point and the inode of PATH
  *   needs PORT reads PATH      reads a byte from the named pipe PATH
  *   needs PORT waits PATH      waits on a condition for a thread that reads a byte from the named pipe PATH
  *   needs PORT joins PATH      waits for the end of such a thread
@@ -61,6 +62,15 @@ static unsigned long tenth(void) {
     if (strcmp(how, "chmod") == 0) must(chmod(path, 0600) == 0, "chmod");
     if (strcmp(how, "mkdir") == 0) must(mkdir(path, 0700) == 0, "mkdir");
     if (strcmp(how, "access") == 0 && access(path, F_OK) == 0) poll(&nothing, 0, 10);
+    if (strcmp(how, "names") == 0) {
+        struct stat facts;
+        char name[300];
+        must(stat(path, &facts) == 0, "stat");
+        snprintf(name, sizeof name, "%s.%lu", path, (unsigned long)facts.st_ino);
+        int fd = open(name, O_RDONLY);
+        must(fd >= 0, "open");
+        close(fd);
+    }
     if (strcmp(how, "reads") == 0) result = (unsigned long)read_byte();
     if (strcmp(how, "waits") == 0) {
         must(pthread_create(&thread, NULL, read_beside, &result) == 0, "pthread_create");

@@ -95,6 +95,8 @@ pub enum Bound {
     SignalDelivered,
     /// A descriptor, and what a file contains.
     Content,
+    /// Where a link leads: as many bytes as it returned, at most those of a path.
+    Link,
 }
 
 // Sizes of structures of C, in bytes: of 64-bit architectures, of i386, and there with times of 64 bits.

@@ -26,6 +26,8 @@ pub struct ResultBeyondBound {
 
 /// Largest error number that the kernel returns.
 const MOST_ERRORS: i64 = 4095;
+/// Bytes of the longest path (`PATH_MAX`).
+const MOST_PATH: i64 = 4096;
 /// Bytes of `struct sockaddr_storage`.
 const ADDRESS_BYTES: usize = 128;
 /// Ready descriptors, and messages, that the recorder gathers for one call.
@@ -257,6 +259,10 @@ impl<'a> Claim<'a> {
                 self.structure(&[SIGINFO_BYTES], true)
             }
             Bound::Content => self.descriptor_or_error(),
+            Bound::Link => {
+                self.returns(MOST_PATH)?;
+                if ret < 0 { Ok(()) } else { self.length(PartKind::Value, ret) }
+            }
         }
     }
 

@@ -197,6 +197,7 @@ ops! {
     171 SchedSetaffinity "sched_setaffinity" Identity Success;
     172 Setpgid "setpgid" Identity Success;
     173 Sigpending "sigpending" Identity Structure(SIGNAL_SET);
+    174 StartRandom "AT_RANDOM" Identity RandomWhole;
 
     // names
     176 Getaddrinfo "getaddrinfo" Name Addresses;
@@ -251,6 +252,7 @@ ops! {
     // files
     256 Snapshot "open" Snapshot Content;
     257 LogWrite "write to log" Log Sent;
+    258 Readlink "readlink" Snapshot Link;
 
     // notes of the recorder
     272 NoteObject "note: object loaded" Note Order;

@@ -153,6 +153,7 @@ unsafe fn attach(mark: *const c_char) {
         if spawned {
             hooks::begin_spawned(&logs);
         }
+        hooks::begin_randomness();
         failures::begin();
         objects::watch();
         objects::name_interposer();

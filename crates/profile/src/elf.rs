@@ -92,6 +92,12 @@ impl Segments {
         Segments(segments.collect())
     }
 
+    /// The stated address of the page from which on the file is loaded.
+    pub(crate) fn base(&self) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        self.0.iter().map(|&(_, _, address)| address / PAGE * PAGE).min()
+    }
+
     /// The stated address of a byte of the file. Mappings begin at whole pages, which may be before their segment.
     pub(crate) fn address(&self, offset: u64) -> Option<u64> {
         const PAGE: u64 = 4096;

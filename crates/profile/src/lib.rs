@@ -34,5 +34,7 @@ pub use shares::{Component, Share, component_shares, function_shares};
 pub use shifts::{Growth, Shift, Shifts, shifts};
 pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 pub use stacks::{NameId, Stacks};
-pub use symbols::{JitMap, MissingSymbols, NoSymbols, demangle, names_in_file, read_map, shortened};
+pub use symbols::{
+    JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, lines_in_file, names_in_file, read_map, shortened,
+};
 pub use zones::{Zone, Zones, ZonesError, read_zones};

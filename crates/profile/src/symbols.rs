@@ -161,6 +161,31 @@ pub fn names_in_file(path: &Path, offset: u64) -> Result<Vec<String>, NoSymbols>
     }
 }
 
+/// A function, and where its source is, as far as debug information says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SourceLine {
+    /// Name of the function.
+    pub function: String,
+    /// Path of the source file, as the compiler was given it.
+    pub file: Option<String>,
+    /// Line in it, from 1.
+    pub line: Option<u32>,
+}
+
+/// The functions at a distance from where a program's file is loaded, innermost first, with their lines; none where it has
+/// no names.
+///
+/// # Errors
+/// As [`names_in_file`].
+pub fn lines_in_file(path: &Path, from_base: u64) -> Result<Vec<SourceLine>, NoSymbols> {
+    let kind = ObjectKind::File(path.to_owned());
+    let (file, why) = ObjectFile::open(&Object { kind, identity: FileIdentity::None, file: None })?;
+    match why {
+        Some(why @ NoSymbols::Bulky(_)) => Err(why),
+        _ => Ok(file.lines(from_base)),
+    }
+}
+
 fn open(object: &Object) -> (Source, Option<NoSymbols>) {
     match &object.kind {
         ObjectKind::Kernel => match kernel::Kernel::read() {

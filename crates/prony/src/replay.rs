@@ -3,6 +3,7 @@
 pub mod divergence;
 mod explain;
 pub mod json;
+mod source;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -49,10 +50,14 @@ pub fn run(
     let mut args = args.clone();
     args.trust.trust_demo = trust::of(&args.demo, demo.header(), !args.command.is_empty(), &args.trust)?;
     let args = &args;
+    let objects = source::objects(&demo, &args.command);
     drop(demo);
     // A place that cannot be written is told at once.
     let page = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
-    let report = replay(args, rules)?;
+    let mut report = replay(args, rules)?;
+    if let Some(found) = &mut report.divergence {
+        source::name_lines(&mut found.backtrace, &objects);
+    }
     if let Some(page) = page {
         demo::view::export(&args.demo, json::answer(&report), page)?;
     }

@@ -21,7 +21,12 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     let mut causes = Vec::new();
     let (likely, doubtful): (Vec<_>, Vec<_>) =
         report.failed_calls.iter().cloned().partition(|failed| is_likely(failed, found));
-    causes.extend(likely.into_iter().take(MOST_CALLS).map(Cause::FailedCall));
+    causes.extend(likely.into_iter().take(MOST_CALLS).map(|failed| {
+        match around.files.iter().find(|recorded| differ_by_a_number(&failed.path, recorded)) {
+            Some(recorded) => Cause::MadeUpName(failed, recorded.clone()),
+            None => Cause::FailedCall(failed),
+        }
+    }));
     causes.extend(held_up(found));
     causes.extend(around.missed.iter().cloned().map(Cause::Missed));
     if report.counted.overlapped > 0 {
@@ -30,7 +35,6 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     let some = |files: &[String], cause: fn(Vec<String>) -> Cause| (!files.is_empty()).then(|| cause(files.to_vec()));
     causes.extend(some(&around.changed, Cause::ChangedFiles));
     causes.extend(some(&around.written, Cause::Written));
-    causes.extend(some(&around.libraries, Cause::Libraries));
     match (around.recorded_build, around.command_given) {
         (Some(false), true) => {
             if are_close_numbers(found) {
@@ -41,6 +45,8 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
         (Some(false), false) => causes.push(Cause::ReplacedProgram),
         _ => {}
     }
+    // A program is what changes most.
+    causes.extend(some(&around.libraries, Cause::Libraries));
     causes.extend(around.processor.clone().map(Cause::Processor));
     causes.extend(report.unfailed_calls.iter().take(MOST_CALLS).cloned().map(Cause::UnfailedCall));
     causes.extend(doubtful.into_iter().take(MOST_CALLS).map(Cause::FailedCall));
@@ -48,6 +54,40 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
         causes.push(Cause::Unknown);
     }
     causes
+}
+
+/// True for two names that are the same but for a number in them, decimal or hexadecimal.
+fn differ_by_a_number(path: &str, recorded: &str) -> bool {
+    path != recorded
+        && (without_numbers(path) == without_numbers(recorded) || without_hex(path) == without_hex(recorded))
+}
+
+fn without_numbers(path: &str) -> String {
+    replaced(path, |letter| letter.is_ascii_digit(), |_| true)
+}
+
+/// Without runs of hexadecimal digits that are long enough to be no word, and have a digit.
+fn without_hex(path: &str) -> String {
+    const LEAST: usize = 4;
+    replaced(
+        path,
+        |letter| letter.is_ascii_hexdigit(),
+        |run| run.len() >= LEAST && run.bytes().any(|digit| digit.is_ascii_digit()),
+    )
+}
+
+/// The text with `#` in place of each run of such letters that is a number.
+fn replaced(text: &str, is_part: impl Fn(char) -> bool, is_number: impl Fn(&str) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let part = is_part(first);
+        let end = rest.find(|letter| is_part(letter) != part).unwrap_or(rest.len());
+        let (run, more) = rest.split_at(end);
+        out.push_str(if part && is_number(run) { "#" } else { run });
+        rest = more;
+    }
+    out
 }
 
 /// A failure of the process that diverged, of which the recording knows better.
@@ -127,6 +167,22 @@ mod tests {
             expected: expected.to_vec(),
             found: found.to_vec(),
             ..plain(DivergenceClass::Output, None)
+        }
+    }
+
+    #[test]
+    fn names_that_differ_by_a_number_are_told_from_others() {
+        for (path, recorded) in [
+            ("/tmp/job-1234.lock", "/tmp/job-99.lock"),
+            ("/srv/17/x", "/srv/18/x"),
+            ("/tmp/5aa9788f-2a7d-4b7d-80c5-0242ac120002", "/tmp/99ff0e12-11aa-4c1d-91b0-0242ac120003"),
+        ] {
+            assert!(differ_by_a_number(path, recorded), "{path} {recorded}");
+        }
+        for (path, recorded) in
+            [("/tmp/job-1", "/tmp/job-1"), ("/tmp/facade", "/tmp/decade"), ("/a/1/b", "/a/1/c"), ("/x1", "/x1/2")]
+        {
+            assert!(!differ_by_a_number(path, recorded), "{path} {recorded}");
         }
     }
 

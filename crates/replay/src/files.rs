@@ -39,6 +39,10 @@ impl Opened {
         let path = Parts::new(record).find(|part| part.kind == PartKind::Path as u8);
         if let Some(path) = path.filter(|path| !path.bytes.is_empty()) {
             let path = self.cwd.join(PathBuf::from(std::ffi::OsString::from_vec(path.bytes.to_vec())));
+            // Descriptors of its own by their names, and what the kernel makes up: nothing of it is there before a replay.
+            if ["/proc", "/sys", "/dev/fd"].iter().any(|made_up| path.starts_with(made_up)) {
+                return;
+            }
             let openings = self.paths.entry(path).or_default();
             let access = head.aux & O_ACCMODE;
             openings.written |= access != O_RDONLY;

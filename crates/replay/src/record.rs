@@ -596,8 +596,8 @@ impl Recording {
         let duration_ns = self.latest.ns_since(&self.started);
         let written = self.opened.written_elsewhere(state);
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
-        self.notes.dedup();
-        self.covered.dedup();
+        once_each(&mut self.notes);
+        once_each(&mut self.covered);
         for path in &self.unsearched {
             self.notes.push(format!(
                 "{} was not searched within {:.2} s: time and randomness that it reads from the processor are not \
@@ -671,6 +671,12 @@ impl Recording {
             warnings,
         })
     }
+}
+
+/// Leaves the first of equal texts.
+fn once_each(texts: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    texts.retain(|text| seen.insert(text.clone()));
 }
 
 fn sent_bytes(record: &[u8]) -> u64 {

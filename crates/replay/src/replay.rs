@@ -448,6 +448,7 @@ impl<'a> Replayer<'a> {
             .or_else(|| FilesLacking::of(&differences.not_regular, Lack::NotRegular));
         surroundings.changed = differences.changed.clone();
         surroundings.missed = tape.uncovered.clone();
+        surroundings.files = manifest.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned()).collect();
         let notes = demo.trailer().map(|trailer| trailer.notes.as_slice()).unwrap_or_default();
         surroundings.notes = notes.iter().filter(|note| !tape.uncovered.contains(note)).cloned().collect();
         for changed in differences.changed {

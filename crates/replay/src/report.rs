@@ -165,6 +165,8 @@ pub struct Surroundings {
     pub missed: Vec<String>,
     /// Further notes of the recording about itself.
     pub notes: Vec<String>,
+    /// Files that the recorded server opened, or looked for.
+    pub files: Vec<String>,
 }
 
 /// A call that is made for real, and answered from no record.

@@ -15,7 +15,7 @@ use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
 use super::pid::made_at;
-use super::{enter, leave};
+use super::{asked, enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
@@ -207,6 +207,36 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
+/// Where a link leads that the kernel makes up, as `/proc/self` and those of devices: told as it was recorded. Links to
+/// files of the build, such as `/proc/self/exe`, lead to those.
+unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes a path that is null or a C
+    // string, and as much room as it says.
+    unsafe {
+        if place_of(path) != Place::Kernel || CStr::from_ptr(path).to_bytes().ends_with(b"/cwd") {
+            return real();
+        }
+        let (thread, recording) = enter();
+        let length;
+        if recording {
+            length = real();
+            let errno = errno();
+            let content = Piece::some(PartKind::Value, to.cast(), usize::try_from(length).unwrap_or(0));
+            recorder::emit(thread, Op::Readlink, -1, asked(room), outcome(length), &[Piece::path(path), content]);
+            set_errno(errno);
+        } else if let Some(answer) = player::take_path(thread, Op::Readlink, CStr::from_ptr(path).to_bytes()) {
+            answer.fill(PartKind::Value, 0, to.cast(), room);
+            length = answer.within(room);
+            answer.set_error();
+            player::done(thread, answer);
+        } else {
+            length = real();
+        }
+        leave(thread);
+        length
+    }
+}
+
 /// Content of a file whose size the kernel does not tell.
 struct ReadWhole {
     start: *const u8,
@@ -234,7 +264,8 @@ impl ReadWhole {
             let mut length = 0;
             let mut readable = true;
             while length < SNAPSHOT_BYTES {
-                match libc::read(fd, room.byte_add(length), SNAPSHOT_BYTES - length) {
+                // Files below /proc/sys have an error for more than 4 MiB.
+                match libc::read(fd, room.byte_add(length), (SNAPSHOT_BYTES - length).min(1 << 20)) {
                     0 => break,
                     -1 if errno() == libc::EINTR => {}
                     -1 => {
@@ -395,6 +426,22 @@ hooks! {
     large [creat64] fn creat(path: *const c_char, mode: mode_t) -> c_int {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
         opened(path, flags, || real::creat(path, mode))
+    }
+
+    fn readlink(path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
+        made_up_link(path, to, length, || made_at(c"readlink", path, |path| real::readlink(path, to, length)))
+    }
+
+    fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
+        made_up_link(path, to, length, || made_at(c"readlinkat", path, |path| real::readlinkat(folder, path, to, length)))
+    }
+
+    fn __readlink_chk(path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
+        libc::readlink(path, to, length)
+    }
+
+    fn __readlinkat_chk(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
+        libc::readlinkat(folder, path, to, length)
     }
 
     [_IO_fopen] large [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {

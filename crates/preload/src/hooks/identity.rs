@@ -1,13 +1,14 @@
 //! Hooks for identity and location of the server, and for randomness.
 
 use super::super::pids;
+use super::super::player;
 use super::super::real::hooks;
-use super::super::recorder::Piece;
+use super::super::recorder::{self, Piece};
 use super::super::state::{self, errno, set_errno};
 use super::super::thread::this;
 use super::process as process_calls;
 use super::raw;
-use super::{asked, recorded, recorded_plain};
+use super::{asked, enter, leave, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
@@ -58,6 +59,28 @@ unsafe fn random(op: Op, to: *mut c_void, length: usize, real: impl FnOnce() -> 
                 answer.within(bytes)
             },
         )
+    }
+}
+
+/// The random bytes that the kernel has given this program when it started (`AT_RANDOM`): they become those of the
+/// recording. libc has made use of them before, for what no output depends on.
+pub fn begin_randomness() {
+    const BYTES: usize = 16;
+    // SAFETY: the kernel has put as many bytes there, for good; the block is the calling thread's own.
+    unsafe {
+        let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
+        if bytes.is_null() {
+            return;
+        }
+        let (thread, recording) = enter();
+        if recording {
+            let piece = Piece::some(PartKind::In, bytes, BYTES);
+            recorder::emit(thread, Op::StartRandom, -1, BYTES as u32, 0, &[piece]);
+        } else if let Some(answer) = player::take_if_there(thread, Op::StartRandom, -1) {
+            answer.fill(PartKind::In, 0, bytes, BYTES);
+            player::done(thread, answer);
+        }
+        leave(thread);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every hooked call, by family. A new call is one line in `prony_demo::Op` and one function here.
 
+mod across;
 mod bytes;
 mod descriptor;
 mod file;
@@ -25,6 +26,7 @@ mod unanswered;
 mod wait;
 
 pub use file::redirect_standard_input;
+pub use identity::begin_randomness;
 pub use process::begin_spawned;
 
 use super::baton;

@@ -198,20 +198,4 @@ hooks! {
     fn faccessat(folder: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
         made_at(c"faccessat", path, |path| real::faccessat(folder, path, mode, flags))
     }
-
-    fn readlink(path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
-        made_at(c"readlink", path, |path| real::readlink(path, to, length))
-    }
-
-    fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
-        made_at(c"readlinkat", path, |path| real::readlinkat(folder, path, to, length))
-    }
-
-    fn __readlink_chk(path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
-        libc::readlink(path, to, length)
-    }
-
-    fn __readlinkat_chk(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t, _room: size_t) -> ssize_t {
-        libc::readlinkat(folder, path, to, length)
-    }
 }

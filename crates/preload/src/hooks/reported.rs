@@ -1,9 +1,11 @@
 //! Calls whose answers come from outside and are not recorded: each is made, and named when it is used.
 
+use super::super::descriptors::is_recorded;
 use super::super::notes;
 use super::super::real::hooks;
 use super::super::report::{self, Text};
 use super::super::thread::PassThrough;
+use libc::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Names of functions, which all take and return words: at most as many as are handed on here.
@@ -17,6 +19,28 @@ macro_rules! reported {
             })*
         }
     };
+}
+
+mod transfers {
+    //! Transfers by threads of libc, which are of no matter for files: those are read and written in a replay, too.
+    use super::*;
+
+    macro_rules! transfers {
+        ($($name:ident)*) => {
+            hooks! {
+                // The descriptor is the first that the description of a transfer has.
+                $(fn $name(transfer: *const c_int) -> c_int {
+                    static SAID: AtomicBool = AtomicBool::new(false);
+                    if is_recorded(*transfer) {
+                        say(stringify!($name), &SAID);
+                    }
+                    real::$name(transfer)
+                })*
+            }
+        };
+    }
+
+    transfers! { aio_read aio_read64 aio_write aio_write64 }
 }
 
 /// Names a call and who makes it, once.
@@ -41,8 +65,7 @@ reported! {
     adjtime adjtimex __adjtimex ntp_adjtime ntp_gettime ntp_gettimex clock_adjtime clock_settime settimeofday
     strfry
     // Transfers that threads of libc make.
-    aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 lio_listio lio_listio64 mq_notify
-    getaddrinfo_a
+    lio_listio lio_listio64 mq_notify getaddrinfo_a
     // Messages of other processes.
     mq_open __mq_open_2 mq_receive mq_timedreceive mq_send mq_timedsend msgrcv msgsnd
     // Names of the network.

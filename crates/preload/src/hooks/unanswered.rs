@@ -4,6 +4,7 @@
 use super::super::failures::{at_descriptor, at_path};
 use super::super::real::hooks;
 use super::super::widths::plain::off_t;
+use super::across::{At, linked, renamed};
 use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, mode_t, size_t, uid_t};
 
 hooks! {
@@ -68,23 +69,28 @@ hooks! {
     }
 
     fn rename(path: *const c_char, to: *const c_char) -> c_int {
-        at_path(c"rename", path, real::rename(path, to))
+        let result = real::rename(path, to);
+        at_path(c"rename", path, renamed(At(libc::AT_FDCWD, path), At(libc::AT_FDCWD, to), 0, result))
     }
 
     fn renameat(folder: c_int, path: *const c_char, other: c_int, to: *const c_char) -> c_int {
-        at_path(c"renameat", path, real::renameat(folder, path, other, to))
+        let result = real::renameat(folder, path, other, to);
+        at_path(c"renameat", path, renamed(At(folder, path), At(other, to), 0, result))
     }
 
     fn renameat2(folder: c_int, path: *const c_char, other: c_int, to: *const c_char, flags: c_uint) -> c_int {
-        at_path(c"renameat2", path, real::renameat2(folder, path, other, to, flags))
+        let result = real::renameat2(folder, path, other, to, flags);
+        at_path(c"renameat2", path, renamed(At(folder, path), At(other, to), flags, result))
     }
 
     fn link(path: *const c_char, to: *const c_char) -> c_int {
-        at_path(c"link", path, real::link(path, to))
+        let result = real::link(path, to);
+        at_path(c"link", path, linked(At(libc::AT_FDCWD, path), At(libc::AT_FDCWD, to), result))
     }
 
     fn linkat(folder: c_int, path: *const c_char, other: c_int, to: *const c_char, flags: c_int) -> c_int {
-        at_path(c"linkat", path, real::linkat(folder, path, other, to, flags))
+        let result = real::linkat(folder, path, other, to, flags);
+        at_path(c"linkat", path, linked(At(folder, path), At(other, to), result))
     }
 
     fn symlink(content: *const c_char, path: *const c_char) -> c_int {

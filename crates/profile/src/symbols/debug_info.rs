@@ -17,6 +17,7 @@ use gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, RunTimeEndian, Sect
 use gimli::{EndianRcSlice, Reader as _};
 use object::Object as _;
 
+use super::SourceLine;
 use super::demangle::demangle;
 use crate::elf;
 
@@ -62,7 +63,7 @@ impl DebugInfo {
     }
 
     /// Functions at an address, innermost first; none if the debug information is silent on one.
-    pub(super) fn inlined(&self, address: u64) -> Vec<String> {
+    pub(super) fn inlined(&self, address: u64) -> Vec<SourceLine> {
         let mut names = Vec::new();
         let mut lookup = self.context.find_frames(address);
         let frames = loop {
@@ -76,10 +77,13 @@ impl DebugInfo {
             && let Ok(Some(frame)) = frames.next()
         {
             let Some(function) = frame.function else { return Vec::new() };
-            match function.raw_name() {
-                Ok(name) => names.push(demangle(&name)),
-                Err(_) => return Vec::new(),
-            }
+            let Ok(name) = function.raw_name() else { return Vec::new() };
+            let location = frame.location;
+            names.push(SourceLine {
+                function: demangle(&name),
+                file: location.as_ref().and_then(|location| location.file).map(str::to_owned),
+                line: location.and_then(|location| location.line),
+            });
         }
         names
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSection as _};
 
-use super::NoSymbols;
 use super::debug_info::{DebugInfo, Refused};
 use super::demangle::demangle;
+use super::{NoSymbols, SourceLine};
 use crate::elf::{self, Functions, Segments, open_regular, read_opened};
 use crate::space::{FileIdentity, Object};
 
@@ -65,13 +65,22 @@ impl ObjectFile {
     /// The functions at an offset of the file, innermost first.
     pub(super) fn names(&self, offset: u64) -> Vec<String> {
         let Some(address) = self.segments.address(offset) else { return Vec::new() };
-        let mut names = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.inlined(address));
+        self.lines_at(address).into_iter().map(|line| line.function).collect()
+    }
+
+    /// The functions at a distance from where the file is loaded, innermost first, with their lines.
+    pub(super) fn lines(&self, from_base: u64) -> Vec<SourceLine> {
+        self.segments.base().map_or_else(Vec::new, |base| self.lines_at(base.wrapping_add(from_base)))
+    }
+
+    fn lines_at(&self, address: u64) -> Vec<SourceLine> {
+        let mut lines = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.inlined(address));
         if let Some(function) = self.functions.at(address) {
             // The symbol is the function that was compiled, whatever was inlined into it.
-            names.pop();
-            names.push(demangle(&function.name));
+            let outermost = lines.pop().unwrap_or_default();
+            lines.push(SourceLine { function: demangle(&function.name), ..outermost });
         }
-        names
+        lines
     }
 
     /// Split debug information that is there and was not read, so far.

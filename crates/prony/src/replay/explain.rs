@@ -45,7 +45,7 @@ pub(super) fn text(args: &ReplayArgs, report: &ReplayReport) -> String {
         let _ = writeln!(out, "     → {}", printable_line(&step(args, report, found, cause)));
     }
     let told = |cause: &Cause| match cause {
-        Cause::FailedCall(failed) => Some(failed.clone()),
+        Cause::FailedCall(failed) | Cause::MadeUpName(failed, _) => Some(failed.clone()),
         _ => None,
     };
     let told: Vec<FailedCall> = report.causes.iter().filter_map(told).collect();
@@ -144,6 +144,13 @@ pub(super) fn sentence(cause: &Cause) -> String {
     match cause {
         Cause::MissingFile => "a file that the server read is missing here".to_owned(),
         Cause::FailedCall(failed) => failed_call(failed),
+        Cause::MadeUpName(failed, recorded) => format!(
+            "{} fails here ({}) after record {}, where the recording has `{recorded}`: a name made from a time, an inode \
+             or a random number",
+            call(failed),
+            errno_name(failed.errno),
+            thousands(failed.after_record),
+        ),
         Cause::UnfailedCall(failed) => format!(
             "{} failed while recording ({}, record {}), but not here",
             call(failed),
@@ -191,6 +198,10 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
              lacks"
         ),
         Cause::FailedCall(failed) => step_for_failure(failed),
+        Cause::MadeUpName(..) => "give the file a name that does not depend on an inode, on the time of a file or on \
+                                  randomness past the recorded calls: clocks, `getrandom` and process numbers are \
+                                  recorded"
+            .to_owned(),
         Cause::UnfailedCall(_) => {
             "move away files that did not exist while recording, or record with --state DIR, so that each replay \
              starts in the same state"

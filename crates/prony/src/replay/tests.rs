@@ -285,6 +285,7 @@ fn every_cause_has_its_words_and_its_next_step() {
             fd: 1,
             ..of(25, Recorded::NotFailed)
         }),
+        Cause::MadeUpName(of(2, Recorded::NotFailed), "/srv/game/job-1199".to_owned()),
         Cause::UnfailedCall(of(2, Recorded::FailedWith(2))),
         Cause::Busy(held(Doing::Running)),
         Cause::Blocked(held(sleeping("futex", ""))),

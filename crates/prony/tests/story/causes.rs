@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -84,6 +85,28 @@ fn a_call_that_fails_in_a_replay_alone_is_named() {
     let answer = replay(&needs.scratch, &needs.demo, &[], &[]);
     let hint = format!("hint: chmod({}) fails here (ENOENT, no such file or directory)", needs.path.display());
     assert!(answer.said.contains(&hint) && answer.said.contains("`prony replay --explain "), "{answer}");
+}
+
+#[test]
+fn a_name_that_was_made_from_an_inode_is_told_from_a_missing_file() {
+    let _turn = Turn::take();
+    let needs = recorded("names", &[], |address, path, stop| {
+        fs::write(path, "").expect("the directory is writable");
+        let inode = fs::metadata(path).expect("it was made").ino();
+        fs::write(format!("{path}.{inode}"), "").expect("the directory is writable");
+        ask(address, stop);
+    });
+    assert_eq!(needs.recording.code, 0, "{}", needs.recording);
+    replay(&needs.scratch, &needs.demo, &[], &[]).assert_identical();
+    // The same file, but another one: the first is kept, so that its inode is not used again.
+    let kept = needs.path.with_extension("kept");
+    fs::rename(&needs.path, &kept).expect("it was made");
+    fs::write(&needs.path, "").expect("the directory is writable");
+    let answer = needs.explain();
+    let (cause, text) = first(&answer);
+    assert_eq!(cause, "made_up_name", "{answer}");
+    let recorded = format!("{}.{}", needs.path.display(), fs::metadata(&kept).expect("it was kept").ino());
+    assert!(text.contains(&recorded), "{answer}");
 }
 
 #[test]

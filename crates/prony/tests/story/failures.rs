@@ -205,6 +205,24 @@ fn a_demo_without_output_means_little() {
 }
 
 #[test]
+fn the_place_of_a_divergence_has_its_line() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("lines");
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let server = Server::new([compiled(&scratch, "answers.c", &["-g"]), address.port().to_string(), names]);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+        ask(address, ANSWERS, stop);
+        quit(address);
+    });
+    scratch.write("names", "another\n");
+    let answer = replay(&scratch, &demo, &[], &[]);
+    assert_eq!(answer.answer["verdict"], "diverged", "{answer}\n{recording}");
+    let places = answer.answer["divergence"]["backtrace"].to_string();
+    assert!(places.contains("(main at ") && places.contains("answers.c:"), "{answer}");
+}
+
+#[test]
 fn a_call_that_is_not_recorded_is_named_when_it_is_used() {
     let _turn = Turn::take();
     // `adjtimex`, as x86-64 and i386 number it.

@@ -210,6 +210,11 @@ fn recorded_answers(demo: &Path) -> Vec<String> {
     dump.lines().map(text).collect()
 }
 
+/// Answers without what is never the same twice in them.
+fn without_drawn(answers: Vec<String>) -> Vec<String> {
+    answers.iter().map(|answer| answer.split(" drawn").next().expect("a part").to_owned()).collect()
+}
+
 #[test]
 fn handlers_of_signals_run_as_posix_has_it() {
     let _turn = Turn::take();
@@ -293,13 +298,9 @@ fn system_calls_by_instructions_of_the_program_replay_identically() {
         let program = compiled(&scratch, "instructions.c", flags.as_slice());
         let command: Vec<String> =
             [program, address.port().to_string()].into_iter().chain(how.map(str::to_owned)).collect();
-        // Behind that stands what is never the same twice.
-        let drawn = |answers: Vec<String>| -> Vec<String> {
-            answers.iter().map(|answer| answer.split(" drawn").next().expect("a part").to_owned()).collect()
-        };
-        let native = drawn(native_answers(&command, address));
+        let native = without_drawn(native_answers(&command, address));
         let (recording, demo) = recorded(&scratch, address, command, &[]);
-        assert_eq!(drawn(recorded_answers(&demo)), native, "{recording}");
+        assert_eq!(without_drawn(recorded_answers(&demo)), native, "{recording}");
         let replayed = replay(&scratch, &demo, &["--repeat", "2"], &[]);
         match how {
             None => replayed.assert_identical(),
@@ -310,6 +311,22 @@ fn system_calls_by_instructions_of_the_program_replay_identically() {
             ),
         }
     }
+}
+
+#[test]
+fn files_by_other_names_than_their_own_are_what_they_were() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("carried");
+    let address = free_address();
+    let state = scratch.arg("state");
+    fs::create_dir(&state).expect("the temporary directory is writable");
+    let program = compiled(&scratch, "carried.c", &[]);
+    let script = format!("cd {} && exec {program} {} {state}", scratch.path().display(), address.port());
+    let command = vec!["sh".to_owned(), "-c".to_owned(), script];
+    let native = without_drawn(native_answers(&command, address));
+    let (recording, demo) = recorded(&scratch, address, command, &["--follow-exec", "--state", &state]);
+    assert_eq!(without_drawn(recorded_answers(&demo)), native, "{recording}");
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
 }
 
 #[test]

@@ -9,6 +9,9 @@ pub enum Cause {
     MissingFile,
     /// A call that is made for real fails here, and did not while recording.
     FailedCall(FailedCall),
+    /// Such a call, about a file whose name differs from a recorded one only by a number: the name was made from a time,
+    /// an inode or a random number.
+    MadeUpName(FailedCall, String),
     /// A call that is made for real failed while recording, and not here.
     UnfailedCall(FailedCall),
     /// The thread whose turn it is uses the CPU and makes no call.
@@ -44,6 +47,7 @@ impl Cause {
         match self {
             Cause::MissingFile => "missing_file",
             Cause::FailedCall(_) => "failed_call",
+            Cause::MadeUpName(..) => "made_up_name",
             Cause::UnfailedCall(_) => "unfailed_call",
             Cause::Busy(_) => "busy",
             Cause::Blocked(_) => "blocked",
