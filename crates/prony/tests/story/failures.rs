@@ -209,14 +209,15 @@ fn the_place_of_a_divergence_has_its_line() {
     let _turn = Turn::take();
     let scratch = Scratch::new("lines");
     let address = free_address();
-    let names = scratch.write("names", "answer\n");
-    let server = Server::new([compiled(&scratch, "answers.c", &["-g"]), address.port().to_string(), names]);
+    let (names, others) = (scratch.write("names", "answer\n"), scratch.write("others", "another\n"));
+    let program = [compiled(&scratch, "answers.c", &["-g"]), address.port().to_string()];
+    let server = Server::new(program.iter().cloned().chain([names]));
     let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
         ask(address, ANSWERS, stop);
         quit(address);
     });
-    scratch.write("names", "another\n");
-    let answer = replay(&scratch, &demo, &[], &[]);
+    let [server, port] = program;
+    let answer = replay(&scratch, &demo, &[], &[server, port, others]);
     assert_eq!(answer.answer["verdict"], "diverged", "{answer}\n{recording}");
     let places = answer.answer["divergence"]["backtrace"].to_string();
     assert!(places.contains("(main at ") && places.contains("answers.c:"), "{answer}");
