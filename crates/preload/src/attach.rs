@@ -4,7 +4,8 @@ use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, slot};
 use super::thread::PassThrough;
 use super::{
-    addresses, descriptors, epoll, failures, forks, hooks, objects, player, real, report, sharing, stack, state, thread,
+    addresses, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing, stack, state,
+    thread,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{c_char, c_int, c_void};
@@ -155,6 +156,7 @@ unsafe fn attach(mark: *const c_char) {
         }
         hooks::begin_randomness();
         failures::begin();
+        java::set_options();
         objects::watch();
         objects::name_interposer();
         stack::look_for_collector();

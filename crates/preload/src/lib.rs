@@ -61,6 +61,7 @@ mod real;
 mod versions;
 // Where it all begins.
 mod attach;
+mod java;
 mod objects;
 
 #[cfg(test)]

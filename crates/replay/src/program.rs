@@ -200,36 +200,15 @@ fn examine_header<H: FileHeader<Endian = Endianness>>(
         return Err(unhookable("is statically linked, so no library can be preloaded into it"));
     };
     let loader = Path::new(OsStr::from_bytes(loader));
+    if loader.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl-")) {
+        return Err(unhookable("is linked with musl: the hooks stand in front of the functions of glibc"));
+    }
     if !loader.exists() {
         let i386 = !header.is_type_64();
         return Err(ProgramError::NoLoader { path: shown(), loader: loader.display().to_string(), i386 });
     }
     let object = object::read::elf::ElfFile::<H, _>::parse(bytes).ok();
-    let libraries: Vec<String> = needed(bytes, header, endian);
-    if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
-        return Err(runtime(
-            "starts a Java virtual machine, whose threads and garbage collector make calls in an order that no \
-             replay can follow",
-        ));
-    }
     Ok(object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default())
-}
-
-/// Names of the libraries the program is linked against.
-fn needed<'a, H: FileHeader<Endian = Endianness>>(
-    bytes: impl ReadRef<'a>,
-    header: &H,
-    endian: Endianness,
-) -> Vec<String> {
-    let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
-    let Ok(Some((dynamic, link))) = sections.dynamic(endian, bytes) else { return Vec::new() };
-    let Ok(strings) = sections.strings(endian, bytes, link) else { return Vec::new() };
-    dynamic
-        .iter()
-        .filter(|entry| object::read::elf::Dyn::tag(*entry, endian) == elf::DT_NEEDED)
-        .filter_map(|entry| strings.get(object::read::elf::Dyn::val32(entry, endian)?).ok())
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect()
 }
 
 /// GNU build id of an object file; empty when it has none.

@@ -273,12 +273,15 @@ fn a_server_with_a_console_is_ended_by_what_it_reads() {
 }
 
 #[test]
-fn a_static_binary_is_refused_by_name() {
+fn a_program_without_glibc_is_refused_by_name() {
     let _turn = Turn::take();
-    let scratch = Scratch::new("static");
-    let server = Server::new([compiled(&scratch, "answers.c", &["-static"]), "1".into(), "names".into()]);
-    let (recording, demo) = record_with(&scratch, &server, &[], |stop| stop.wait());
-    assert_eq!(recording.code, 2, "it cannot be recorded: {recording}");
-    assert!(recording.said.contains("static"), "the reason is named: {recording}");
-    assert!(!demo.exists(), "there is no demo of it: {recording}");
+    // A program of musl is one by its loader, which need not be there.
+    for (how, reason) in [("-static", "static"), ("-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", "musl")] {
+        let scratch = Scratch::new("static");
+        let server = Server::new([compiled(&scratch, "answers.c", &[how]), "1".into(), "names".into()]);
+        let (recording, demo) = record_with(&scratch, &server, &[], |stop| stop.wait());
+        assert_eq!(recording.code, 2, "it cannot be recorded: {recording}");
+        assert!(recording.said.contains(reason), "the reason is named: {recording}");
+        assert!(!demo.exists(), "there is no demo of it: {recording}");
+    }
 }

@@ -2,7 +2,8 @@
 //! copies of descriptors. Each is a small program of `subjects/calls` that answers questions.
 
 use std::fs::{self, Permissions};
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -343,6 +344,41 @@ fn descriptors_that_a_replay_is_started_with_are_not_the_builds() {
     shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let answer = Answer::to(&mut shell);
     assert_eq!(answer.code, Some(0), "{answer:?}");
+}
+
+#[test]
+fn a_java_virtual_machine_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("java");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/calls/Answers.java");
+    run(Command::new("javac").arg("-d").arg(scratch.path()).arg(source));
+    for collector in ["-XX:+UseG1GC", "-XX:+UseSerialGC"] {
+        let address = free_address();
+        let words = ["java", collector, "-Xmx64m", "-cp", &scratch.arg("."), "Answers", &address.port().to_string()];
+        let server = Server::new(words.map(str::to_owned));
+        let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+            let get = |path: &str| {
+                let mut answer = String::new();
+                stop.until(|| {
+                    let Ok(mut connection) = TcpStream::connect(address) else { return false };
+                    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+                    connection
+                        .write_all(request.as_bytes())
+                        .and_then(|()| connection.read_to_string(&mut answer))
+                        .is_ok()
+                });
+                answer
+            };
+            for question in 0..QUESTIONS {
+                let answer = get("/");
+                assert!(answer.contains(&format!("\n{question} ")), "{answer}");
+            }
+            get("/quit");
+        });
+        assert_eq!(recording.code, 0, "{recording}");
+        replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+        fs::remove_file(&demo).expect("it was recorded");
+    }
 }
 
 #[test]
