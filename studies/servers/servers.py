@@ -1,43 +1,9 @@
 """The servers: one row each. `@port@`, `@other@` (a second port), `@dir@` and `@state@` are filled in."""
 
-from dataclasses import dataclass, field
-from typing import Callable
-
 import games
 from loads import datagrams, dns, helper, lines, origin, pages, programs, together
-
-
-@dataclass
-class Server:
-    """How a server is installed, started and kept busy."""
-
-    name: str
-    kind: str
-    # Of Debian 12; the version of the first one is shown.
-    packages: str
-    command: str
-    load: Callable
-    # How long it is kept busy, from the first answer on.
-    seconds: float = 6
-    # Files below its directory, made before it starts; those that begin with `#!` are programs.
-    files: dict = field(default_factory=dict)
-    # Shell commands that run before.
-    prepare: list = field(default_factory=list)
-    environment: dict = field(default_factory=dict)
-    # Flags of `prony record`.
-    flags: str = ""
-    # Whether `@state@` is given as --state: for what it writes and reads back.
-    state: bool = True
-    # The user that it runs as where the study is run by root.
-    user: str = ""
-    # A file below its directory.
-    stdin: str = ""
-    # Whether the command is a shell's.
-    shell: bool = False
-    # Where it listens, for those that cannot be told.
-    port: int = 4000
-    # Ended by SIGINT instead of SIGTERM.
-    interrupt: bool = False
+from rows import Server
+from runtimes import RUNTIMES
 
 
 SITE = {"site/index.html": "small page\n" * 60, "site/empty.txt": "", "site/big.txt": "a line of a big page\n" * 5000}
@@ -670,7 +636,7 @@ NETWORK = [
     Server("transmission", "network", "transmission-daemon", "/usr/bin/transmission-daemon -f -g @state@ -p @port@ -T -a 127.0.0.1 -w @state@", pages(("/transmission/web/", "/transmission/rpc", "/transmission/web/index.html"), statuses=(200, 301, 404, 409), keep_alive=False)),
 ]
 
-SERVERS = GAMES + STORES + WEB + DNS + MAIL + NETWORK
+SERVERS = GAMES + STORES + WEB + DNS + MAIL + NETWORK + RUNTIMES
 # Few seconds each, and packages that are small.
 QUICK = ["teeworlds", "bzflag", "wesnoth", "monopd", "redis", "memcached", "lighttpd", "dnsmasq", "ngircd", "mosquitto"]
 
