@@ -281,8 +281,8 @@ fn branches_into<'a>(section: &'a Section, gaps: &'a [Range<u64>]) -> impl Itera
             [0x70..=0x7f | 0xe0..=0xe3 | 0xeb, distance] => (2, i64::from(*distance as i8)),
             _ => return None,
         };
-        let place = section.address + at as u64;
-        leads_in((place + length as u64).wrapping_add_signed(distance)).then_some(place)
+        let place = section.address.wrapping_add(at as u64);
+        leads_in(place.wrapping_add(length as u64).wrapping_add_signed(distance)).then_some(place)
     })
 }
 

@@ -487,8 +487,8 @@ impl Recording {
         let mut raw_calls = false;
         if !request.loaded {
             // What was not searched may make some.
-            let makes = |object: &&Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
-            raw_calls = found.iter().filter(|object| !is_ordinary(&object.path)).any(|object| makes(&object));
+            let makes = |object: &Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
+            raw_calls = found.iter().any(|object| !is_ordinary(&object.path) && makes(object));
             self.raw_calls_trapped |= raw_calls;
         }
         let left_out = self.scans.answer(raw_calls, &sites);
@@ -538,14 +538,11 @@ impl Recording {
         }
         // What is not found yet is looked for with the next ones.
         let found = search::search(&self.late, Some(Instant::now()));
-        for path in self.late.iter().filter_map(|object| Some((object, found.get(object.path.as_path())?))) {
-            if path.1.raw_calls {
-                self.notes.push(format!(
-                    "{} was loaded while the server ran and contains system call instructions, which are not \
-                     recorded",
-                    path.0.path.display()
-                ));
-            }
+        for (path, _) in found.iter().filter(|(_, found)| found.raw_calls) {
+            self.notes.push(format!(
+                "{} was loaded while the server ran and contains system call instructions, which are not recorded",
+                path.display()
+            ));
         }
         let found: Vec<PathBuf> = found.into_keys().map(Path::to_owned).collect();
         self.late.retain(|object| !found.contains(&object.path) && object.path.exists());

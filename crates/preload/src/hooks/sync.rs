@@ -199,8 +199,11 @@ pub(super) unsafe fn acquired<T>(
 ) -> c_int {
     // SAFETY: the block that `enter` gives is the calling thread's own; `object` is only named.
     unsafe {
-        if !threaded() {
-            return real();
+        // Alone, it waits for nothing but a signal or another process.
+        if !threaded()
+            && let Some(result) = at_once()
+        {
+            return result;
         }
         let tried = match unrecorded(&at_once, &real) {
             Attempt::Made(result) => return result,
@@ -382,9 +385,6 @@ hooks! {
     }
 
     fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
-        if !threaded() {
-            return real::pthread_cond_wait(condition, mutex);
-        }
         waited(Op::CondWait, mutex, || real::pthread_cond_wait(condition, mutex))
     }
 
@@ -407,8 +407,8 @@ hooks! {
     }
 
     fn sem_wait(to: *mut sem_t) -> c_int {
-        if !threaded() {
-            return real::sem_wait(to);
+        if !threaded() && real::sem_trywait(to) == 0 {
+            return 0;
         }
         semaphore(Op::SemWait, to, || real::sem_wait(to))
     }

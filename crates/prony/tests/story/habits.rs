@@ -382,6 +382,26 @@ fn a_java_virtual_machine_replays_identically() {
 }
 
 #[test]
+fn a_signal_reaches_a_process_that_waits_for_itself_alone() {
+    let _turn = Turn::take();
+    // A lock of Python is a semaphore, and its handlers run when a wait for it is interrupted.
+    let script = "import signal, socket, threading
+over = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: over.set())
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    sender.sendto(b'twenty bytes and more of output' * 10, ('127.0.0.1', 9))
+over.wait()
+print('over')";
+    let scratch = Scratch::new("alone");
+    let server = Server::new(["/usr/bin/python3", "-c", script].map(str::to_owned));
+    let start = Instant::now();
+    let (recording, demo) = record_with(&scratch, &server, &["--for", "1s"], |stop| stop.wait());
+    assert!(start.elapsed() < Duration::from_secs(9), "it is not killed: {recording}");
+    assert_eq!(recording.code, 0, "{recording}");
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+}
+
+#[test]
 fn a_recording_ends_although_processes_live_on() {
     let _turn = Turn::take();
     let scratch = Scratch::new("left-behind");
