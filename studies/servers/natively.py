@@ -10,7 +10,7 @@ import re
 import socket
 
 # A recorder may take so long to start a server, beyond what that takes by itself.
-LATER_S = 1.0
+LATER_S = 3.0
 # So much of what a client gets first is kept, and of so many connections: what comes later depends on how fast it goes.
 KEPT_BYTES, KEPT_CONNECTIONS = 1000, 40
 # Lines of a recorder, which are not the server's.
@@ -47,8 +47,9 @@ class Answers:
         return self
 
     def stop(self):
+        """Lines of each connection."""
         del socket.socket.recv, socket.socket.recvfrom
-        return often([text_lines(bytes(kept)) for kept in self.kept.values()])
+        return [text_lines(bytes(kept)) for kept in self.kept.values()]
 
 
 def text_lines(content):

@@ -60,13 +60,18 @@ pub(crate) fn is_ordinary(path: &Path) -> bool {
     ["libc.so.", "ld-linux", "libpthread.so."].iter().any(|ordinary| name.starts_with(ordinary))
 }
 
+/// True for a file whose name begins with one of `excluded`.
+pub(crate) fn is_excluded(path: &Path, excluded: &[&[u8]]) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    excluded.iter().any(|excluded| name.starts_with(excluded))
+}
+
 /// Instructions in the code of a process that read time or random numbers from the processor, in the objects that were
 /// searched. Objects whose names begin with one of `excluded` are not the server's.
 pub(crate) fn sites(code: &[Mapping], searched: &HashMap<&Path, Arc<Found>>, excluded: &[&[u8]]) -> Vec<Site> {
     let mut sites = Vec::new();
     for mapping in code.iter().filter(|mapping| !is_ordinary(&mapping.path)) {
-        let name = mapping.path.file_name().unwrap_or_default().as_bytes();
-        if excluded.iter().any(|excluded| name.starts_with(excluded)) {
+        if is_excluded(&mapping.path, excluded) {
             continue;
         }
         let Some(found) = searched.get(mapping.path.as_path()) else { continue };

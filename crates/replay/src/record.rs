@@ -10,7 +10,7 @@ use crate::launch::beside::{self, Beside};
 use crate::launch::{Input, Launch, Launched};
 use crate::library::{self, Libraries};
 use crate::merge::Merger;
-use crate::objects::{self, Loaded, is_ordinary};
+use crate::objects::{self, Loaded, is_excluded, is_ordinary};
 use crate::pack::{self, PackLimits};
 use crate::partial;
 use crate::program::{self, Program, ProgramError};
@@ -489,6 +489,19 @@ impl Recording {
             // What was not searched may make some.
             let makes = |object: &Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
             raw_calls = found.iter().any(|object| !is_ordinary(&object.path) && makes(object));
+            // Its calls cannot be told from those of the server, and some of its threads are none of libc's.
+            if let Some(path) = found
+                .iter()
+                .map(|object| object.path.as_path())
+                .find(|path| searched.get(path).is_some_and(|found| found.sanitizer) && !is_excluded(path, &excluded))
+            {
+                raw_calls = false;
+                self.notes.push(format!(
+                    "{} holds the runtime of a sanitizer: system calls that it makes by instructions of its own are \
+                     not recorded",
+                    path.display()
+                ));
+            }
             self.raw_calls_trapped |= raw_calls;
         }
         let left_out = self.scans.answer(raw_calls, &sites);

@@ -6,7 +6,7 @@
 use crate::known::directory_of_user;
 use crate::objects::Loaded;
 use crate::{processor, program, raw_calls, regular};
-use object::read::{Object, ReadCache, ReadRef};
+use object::read::{Object, ObjectSymbol, ReadCache, ReadRef};
 use prony_machine::own::{self, Whose};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -25,6 +25,8 @@ pub(crate) type Places = Vec<(u64, Option<u8>)>;
 pub(crate) struct Found {
     /// It makes system calls of its own.
     pub(crate) raw_calls: bool,
+    /// It holds the runtime of a sanitizer, which makes such calls as well: a program that is linked with it.
+    pub(crate) sanitizer: bool,
     /// Places where it asks the processor itself.
     pub(crate) places: Places,
 }
@@ -128,12 +130,20 @@ fn of(path: &Path) -> Option<Found> {
         return Some(found);
     }
     let start = Instant::now();
-    let found = Found { raw_calls: raw_calls::in_object(bytes), places: places(bytes) };
+    let found =
+        Found { raw_calls: raw_calls::in_object(bytes), sanitizer: has_sanitizer(bytes), places: places(bytes) };
     if let Some(kept) = kept.filter(|_| start.elapsed() > LONG) {
         // It is found again without.
         let _ = kept.write(&found);
     }
     Some(found)
+}
+
+/// True for an object whose symbols have a function with which the runtime of a sanitizer begins.
+fn has_sanitizer(bytes: &ReadCache<fs::File>) -> bool {
+    const BEGINNINGS: [&str; 4] = ["__asan_init", "__lsan_init", "__msan_init", "__tsan_init"];
+    let Ok(object) = object::read::File::parse(bytes) else { return false };
+    object.symbols().any(|symbol| symbol.is_definition() && symbol.name().is_ok_and(|name| BEGINNINGS.contains(&name)))
 }
 
 fn places(bytes: &ReadCache<fs::File>) -> Places {
@@ -194,7 +204,12 @@ impl Kept {
 
 /// A line that says whether there are system calls, a line for each place, and [`END`].
 fn to_text(found: &Found) -> String {
-    let mut text = format!("{}\n", if found.raw_calls { "calls" } else { "none" });
+    let calls = match (found.raw_calls, found.sanitizer) {
+        (_, true) => "sanitizer",
+        (true, false) => "calls",
+        (false, false) => "none",
+    };
+    let mut text = format!("{calls}\n");
     for (offset, room) in &found.places {
         let _ = match room {
             Some(room) => writeln!(text, "{offset:x} {room}"),
@@ -206,16 +221,17 @@ fn to_text(found: &Found) -> String {
 
 fn from_text(text: &str) -> Option<Found> {
     let mut lines = text.lines();
-    let raw_calls = match lines.next()? {
-        "calls" => true,
-        "none" => false,
+    let (raw_calls, sanitizer) = match lines.next()? {
+        "sanitizer" => (true, true),
+        "calls" => (true, false),
+        "none" => (false, false),
         _ => return None,
     };
     let mut places = Places::new();
     loop {
         let line = lines.next()?;
         if line == END {
-            return lines.next().is_none().then_some(Found { raw_calls, places });
+            return lines.next().is_none().then_some(Found { raw_calls, sanitizer, places });
         }
         let (offset, room) = line.split_once(' ')?;
         let room = if room == "?" { None } else { Some(room.parse().ok()?) };
@@ -229,7 +245,11 @@ mod tests {
 
     #[test]
     fn what_was_found_comes_back_from_its_text_and_nothing_from_a_torn_one() {
-        let found = Found { raw_calls: true, places: vec![(0x1000, Some(0)), (0x1f2e, Some(7)), (0x2000, None)] };
+        let found = Found {
+            raw_calls: true,
+            sanitizer: false,
+            places: vec![(0x1000, Some(0)), (0x1f2e, Some(7)), (0x2000, None)],
+        };
         let text = to_text(&found);
         assert_eq!(from_text(&text), Some(found));
         assert_eq!(from_text(&to_text(&Found::default())), Some(Found::default()));

@@ -354,6 +354,8 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
                 ))
             }
             libc::SYS_rt_sigprocmask => mask_of_kernel(a as c_int, b as *const u64, c as *mut u64),
+            // Signals that libc keeps for itself, which the kernel does not know of.
+            libc::SYS_rt_sigaction if [32, 33].contains(&a) => real(),
             libc::SYS_rt_sigaction => action_of_kernel(a as c_int, b as *const Action, c as *mut Action),
             libc::SYS_exit_group => libc::_exit(a as c_int),
             libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {

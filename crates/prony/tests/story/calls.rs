@@ -113,6 +113,20 @@ fn a_build_with_sanitizers_is_recorded_and_replayed() {
 }
 
 #[test]
+fn a_build_with_the_runtime_of_a_sanitizer_in_it_is_recorded_and_replayed() {
+    let scratch = Scratch::new("sanitized-static");
+    let demo = scratch.arg("claims.demo");
+    let sanitized = compiled(&scratch, "claims.c", &["-g", "-fsanitize=address", "-static-libasan"]);
+    let recording = scratch.prony(&["record", "-o", &demo, "--", &sanitized, "2"]);
+    assert!(
+        recording.code == Some(0) && recording.stderr.contains("holds the runtime of a sanitizer"),
+        "{recording:?}"
+    );
+    let answer = scratch.prony(&["replay", &demo]);
+    assert!(answer.code == Some(0) && answer.stdout.contains("identical"), "{answer:?}");
+}
+
+#[test]
 fn a_build_with_sanitizers_joins_the_replay_of_another_one() {
     let scratch = Scratch::new("sanitized-build");
     let demo = scratch.arg("claims.demo");
