@@ -11,7 +11,7 @@ import socket
 
 # A recorder may take so long to start a server, beyond what that takes by itself.
 LATER_S = 3.0
-# So much of what a client gets first is kept, and of so many connections: what comes later depends on how fast it goes.
+# Bytes of each connection that are kept, and connections: what comes later depends on how fast the server is.
 KEPT_BYTES, KEPT_CONNECTIONS = 1000, 40
 # Lines of a recorder, which are not the server's.
 RECORDERS = re.compile(r"^(prony: |warning: |hint: |error: )")

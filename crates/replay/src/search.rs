@@ -1,7 +1,8 @@
 //! What is found in the object files of a server, each of which is searched once.
 //!
-//! A hundred megabytes of code take a second, and a server would wait meanwhile. So the search is made beside whoever
-//! asks, who waits for a bounded time, and what took long is kept in this user's cache, by build ID.
+//! A hundred megabytes of code take a second, and a server would wait meanwhile. So the search is made in threads of its
+//! own, its caller waits for a bounded time, and what took long is kept in this user's cache, by build ID
+//! (`docs/formats/objects.md`).
 
 use crate::known::directory_of_user;
 use crate::objects::Loaded;

@@ -1,4 +1,4 @@
-//! System calls that do not come back to who makes them: the kernel goes on with a stack that it is given.
+//! System calls that do not return to where they were made: the kernel goes on with a stack that it is given.
 
 use libc::{c_int, c_long, greg_t};
 use std::arch::{asm, global_asm};
