@@ -153,11 +153,16 @@ impl<'a> Symbols<'a> {
 /// # Errors
 /// [`NoSymbols`] when it cannot be read, or is too much to read.
 pub fn names_in_file(path: &Path, offset: u64) -> Result<Vec<String>, NoSymbols> {
+    Ok(whole_file(path)?.names(offset))
+}
+
+/// A program's file with its debug information.
+fn whole_file(path: &Path) -> Result<ObjectFile, NoSymbols> {
     let kind = ObjectKind::File(path.to_owned());
     let (file, why) = ObjectFile::open(&Object { kind, identity: FileIdentity::None, file: None })?;
     match why {
         Some(why @ NoSymbols::Bulky(_)) => Err(why),
-        _ => Ok(file.names(offset)),
+        _ => Ok(file),
     }
 }
 
@@ -172,18 +177,14 @@ pub struct SourceLine {
     pub line: Option<u32>,
 }
 
-/// The functions at a distance from where a program's file is loaded, innermost first, with their lines; none where it has
-/// no names.
+/// For each of these distances from where a program's file is loaded the functions there, innermost first, with their
+/// lines; none where it has no names.
 ///
 /// # Errors
 /// As [`names_in_file`].
-pub fn lines_in_file(path: &Path, from_base: u64) -> Result<Vec<SourceLine>, NoSymbols> {
-    let kind = ObjectKind::File(path.to_owned());
-    let (file, why) = ObjectFile::open(&Object { kind, identity: FileIdentity::None, file: None })?;
-    match why {
-        Some(why @ NoSymbols::Bulky(_)) => Err(why),
-        _ => Ok(file.lines(from_base)),
-    }
+pub fn lines_in_file(path: &Path, from_base: &[u64]) -> Result<Vec<Vec<SourceLine>>, NoSymbols> {
+    let file = whole_file(path)?;
+    Ok(from_base.iter().map(|&distance| file.lines(distance)).collect())
 }
 
 fn open(object: &Object) -> (Source, Option<NoSymbols>) {

@@ -207,8 +207,8 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// Where a link leads that the kernel makes up, as `/proc/self` and those of devices: told as it was recorded. Links to
-/// files of the build, such as `/proc/self/exe`, lead to those.
+/// Where a link of the kernel's own leads, as `/proc/self` and those of devices: a replay answers what was recorded. Links
+/// to files of the build, such as `/proc/self/exe`, lead to those.
 unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
     // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes a path that is null or a C
     // string, and as much room as it says.

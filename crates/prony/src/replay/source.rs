@@ -1,5 +1,6 @@
 //! Functions, files and lines of the places at which a divergence was made.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io::{Read, Seek};
@@ -19,12 +20,23 @@ pub fn objects<R: Read + Seek>(demo: &Demo<R>, command: &[OsString]) -> Vec<Path
 
 /// Adds what debug information says to places such as `server+0x1664`.
 pub fn name_lines(places: &mut [String], objects: &[PathBuf]) {
-    for place in places {
+    // A file is read once for all of its places: programs with debug information are large.
+    let mut of_files: BTreeMap<&Path, Vec<(usize, u64)>> = BTreeMap::new();
+    for (at, place) in places.iter().enumerate() {
         let Some((object, from_base)) = parsed(place) else { continue };
         let is_it = |path: &&PathBuf| path.file_name() == Some(OsStr::new(object)) && path.is_file();
-        let Some(path) = objects.iter().find(is_it) else { continue };
-        if let Some(lines) = described(path, from_base) {
-            *place = format!("{object}+0x{from_base:x} ({lines})");
+        if let Some(path) = objects.iter().find(is_it) {
+            of_files.entry(path).or_default().push((at, from_base));
+        }
+    }
+    for (path, places_of_it) in of_files {
+        // A caller goes on behind its call, so the byte before that is looked for.
+        let calls: Vec<u64> = places_of_it.iter().map(|&(_, from_base)| from_base.saturating_sub(1)).collect();
+        let found = lines_in_file(path, &calls).unwrap_or_default();
+        for (&(at, from_base), lines) in places_of_it.iter().zip(&found) {
+            if let (Some(lines), Some((object, _))) = (described(lines), parsed(&places[at])) {
+                places[at] = format!("{object}+0x{from_base:x} ({lines})");
+            }
         }
     }
 }
@@ -36,10 +48,8 @@ fn parsed(place: &str) -> Option<(&str, u64)> {
     Some((object, u64::from_str_radix(digits, 16).ok()?))
 }
 
-/// The function that made the call, and those that it was inlined into. A caller goes on behind its call, so the byte
-/// before that is looked for.
-fn described(path: &Path, from_base: u64) -> Option<String> {
-    let lines = lines_in_file(path, from_base.checked_sub(1)?).ok()?;
+/// The function that made the call, and those that it was inlined into.
+fn described(lines: &[SourceLine]) -> Option<String> {
     let (first, others) = lines.split_first()?;
     first.file.as_ref()?;
     let mut text = shown(first);
