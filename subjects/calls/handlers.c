@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -216,8 +217,31 @@ static void queued(void) {
     tell(" ran %d", runs - before);
 }
 
-static void (*const cases[])(void) = {raised, computing, busy,   delayed, waiting,
-                                      changing, once,    nested, leaving, queued};
+static void ended(int signal, siginfo_t *info, void *context) {
+    (void)info, (void)context;
+    tell("[child, blocked %d]", blocks(signal));
+    runs++;
+}
+
+/* As a shell does it: the children were waited for when the signal of their ends is let through, once. */
+static void parent(void) {
+    set(SIGCHLD, ended, SA_RESTART, 0);
+    int before = runs;
+    change(SIG_BLOCK, SIGCHLD);
+    for (int child = 0; child < 2; child++) {
+        pid_t pid = fork();
+        if (pid == 0) _exit(child);
+        must(pid > 0, "fork");
+    }
+    int status, sum = 0;
+    while (waitpid(-1, &status, 0) > 0) sum += 1 + WEXITSTATUS(status);
+    change(SIG_UNBLOCK, SIGCHLD);
+    tell(" ran %d, statuses %d", runs - before, sum);
+    signal(SIGCHLD, SIG_DFL);
+}
+
+static void (*const cases[])(void) = {raised, computing, busy,    delayed, waiting, changing,
+                                      once,   nested,    leaving, queued,  parent};
 
 static void answer(unsigned number, char *text, size_t room) {
     unsigned at = number % (sizeof cases / sizeof *cases);

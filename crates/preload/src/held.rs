@@ -30,6 +30,9 @@ pub const SET_BYTES: usize = 8;
 /// Signals by which the kernel reports raw system calls and what the processor is asked: blocked, they end the process.
 const OURS: u64 = 1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1);
 
+/// First of the real-time signals, which are queued however often they are sent.
+const FIRST_QUEUED: c_int = 32;
+
 /// Where a handler ran: when the call after its record had begun.
 pub const BEFORE_NEXT: i32 = 0;
 /// Before the call in front of its record returned.
@@ -225,12 +228,17 @@ unsafe extern "C" fn replayed(signal: c_int, info: *mut siginfo_t, context: *mut
             }
             run(thread, signal, info, context);
         } else if (*thread).expected & bit(signal) != 0 {
-            // It may have been sent more than once.
-            (*thread).expected &= !bit(signal) | if is_in_sandbox() { 0 } else { waiting() };
+            (*thread).expected &= !bit(signal) | sent_more_than_once(signal);
             run(thread, signal, info, context);
         }
         set_errno(before);
     }
+}
+
+/// The bit of a signal of which more than one is queued for the calling thread. Only real-time signals are: of another, one that
+/// waits has come from a child of the replay or from elsewhere.
+fn sent_more_than_once(signal: c_int) -> u64 {
+    if signal < FIRST_QUEUED || is_in_sandbox() { 0 } else { waiting() & bit(signal) }
 }
 
 /// Has the kernel call the server's handler for a signal of a recording; otherwise it ignores them all. `mask`: that of the call it
