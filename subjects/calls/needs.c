@@ -4,7 +4,7 @@
  *   needs PORT chmod PATH      changes the permissions of PATH, and gives up where it cannot
  *   needs PORT mkdir PATH      makes the directory PATH, and gives up where it cannot
  *   needs PORT access PATH     waits before it answers if PATH is there
- *   needs PORT names PATH      opens the file whose name is PATH, a point and the inode of PATH
+ *   needs PORT names PATH      opens the file whose name is PATH, a point and the inode of PATH as its directory lists it
  *   needs PORT reads PATH      reads a byte from the named pipe PATH
  *   needs PORT waits PATH      waits on a condition for a thread that reads a byte from the named pipe PATH
  *   needs PORT joins PATH      waits for the end of such a thread
@@ -13,6 +13,7 @@
  *   needs PORT turns -         turns its loop 200 times for each question
  */
 #include "questions.h"
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -53,6 +54,20 @@ static void *read_beside(void *result) {
     return NULL;
 }
 
+/* The inode of the file as its directory lists it. */
+static unsigned long listed(void) {
+    char folder[256];
+    const char *name = strrchr(path, '/') + 1;
+    snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
+    DIR *open = opendir(folder);
+    must(open != NULL, "opendir");
+    unsigned long found = 0;
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;)
+        if (strcmp(entry->d_name, name) == 0) found = (unsigned long)entry->d_ino;
+    closedir(open);
+    return found;
+}
+
 static unsigned long tenth(void) {
     struct pollfd nothing;
     unsigned long result = 0;
@@ -63,10 +78,8 @@ static unsigned long tenth(void) {
     if (strcmp(how, "mkdir") == 0) must(mkdir(path, 0700) == 0, "mkdir");
     if (strcmp(how, "access") == 0 && access(path, F_OK) == 0) poll(&nothing, 0, 10);
     if (strcmp(how, "names") == 0) {
-        struct stat facts;
         char name[300];
-        must(stat(path, &facts) == 0, "stat");
-        snprintf(name, sizeof name, "%s.%lu", path, (unsigned long)facts.st_ino);
+        snprintf(name, sizeof name, "%s.%lu", path, listed());
         int fd = open(name, O_RDONLY);
         must(fd >= 0, "open");
         close(fd);

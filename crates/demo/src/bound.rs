@@ -112,7 +112,9 @@ pub(crate) const ITIMERVAL: &[usize] = &[32, 16];
 /// The kernel's `sigset_t`.
 pub(crate) const SIGNAL_SET: &[usize] = &[8];
 /// `struct stat`: of x86-64, of aarch64, of i386 in three widths.
-pub(crate) const STAT: &[usize] = &[144, 128, 88, 96, 104, 108];
+pub(crate) const STAT: &[usize] = &[144, 128, 88, 96, 104, 108, 256];
+pub(crate) const FILE_MARKS: &[usize] = &[56];
+pub(crate) const FILE_SYSTEM_MARKS: &[usize] = &[48];
 /// `struct sysinfo`.
 pub(crate) const SYSINFO: &[usize] = &[112, 64];
 /// A handle as large as a pointer. What takes it is answered, so none is followed.

@@ -1,7 +1,9 @@
 //! The table of every call that prony records. A new call is one line here plus its marshalling
 //! in `preload`.
 
-use crate::bound::{Bound, INT, ITIMERSPEC, ITIMERVAL, POINTER, RUSAGE, SIGNAL_SET, STAT, SYSINFO, TMS};
+use crate::bound::{
+    Bound, FILE_MARKS, FILE_SYSTEM_MARKS, INT, ITIMERSPEC, ITIMERVAL, POINTER, RUSAGE, SIGNAL_SET, STAT, SYSINFO, TMS,
+};
 
 /// Class of a call: the policy of a replay for a build that behaves differently from the recorded one.
 ///
@@ -165,6 +167,7 @@ ops! {
     124 CloseFile "close file" Descriptor Success;
     125 PidfdOpen "pidfd_open" Descriptor Descriptor;
     126 Fstat "fstat" Descriptor Structure(STAT);
+    127 Fsync "fsync" Descriptor Success;
 
     // identity and randomness
     144 Getrandom "getrandom" Identity Random;
@@ -253,6 +256,8 @@ ops! {
     256 Snapshot "open" Snapshot Content;
     257 LogWrite "write to log" Log Sent;
     258 Readlink "readlink" Snapshot Link;
+    259 FileStatus "stat" Snapshot Structure(FILE_MARKS);
+    260 FileSystem "statfs" Snapshot Structure(FILE_SYSTEM_MARKS);
 
     // notes of the recorder
     272 NoteObject "note: object loaded" Note Order;

@@ -1,10 +1,8 @@
 //! Times of files in a replay. A file that the server changes there is changed now, while the server's clock says when it
 //! was recorded: whoever compares the two, as one that looks for stale lock files does, would find a file of the future.
 
-use super::state::{control, mode};
-use super::thread::REPLAYING;
+use super::state::control;
 use super::widths::Status;
-use libc::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 const SECOND: i128 = 1_000_000_000;
@@ -26,26 +24,9 @@ fn told(seconds: i64, nanoseconds: i64) -> (i64, i64) {
     shifted(seconds, nanoseconds, begun, control().recorded_unix_ns.load(Ordering::Relaxed))
 }
 
-/// Shifts the times of a file status that a call with this result has filled.
-pub unsafe fn shift(result: c_int, to: *mut impl Status) -> c_int {
-    if result == 0 && mode() == REPLAYING {
-        // SAFETY: the call has filled it.
-        unsafe { (*to).map_times(told) };
-    }
-    result
-}
-
-/// Shifts the times of a `struct statx` that a call with this result has filled.
-pub unsafe fn shift_extended(result: c_int, to: *mut c_void) -> c_int {
-    if result == 0 && mode() == REPLAYING {
-        // SAFETY: the call has filled it.
-        let found = unsafe { &mut *to.cast::<libc::statx>() };
-        for time in [&mut found.stx_atime, &mut found.stx_btime, &mut found.stx_ctime, &mut found.stx_mtime] {
-            let (seconds, nanoseconds) = told(time.tv_sec, i64::from(time.tv_nsec));
-            (time.tv_sec, time.tv_nsec) = (seconds, nanoseconds as u32);
-        }
-    }
-    result
+/// Shifts the times of a file status.
+pub fn shift(status: &mut impl Status) {
+    status.map_times(told);
 }
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ macro_rules! hooks {
     (@twin $widths:ident $twin:ident $name:ident $args:tt $ret:ty, $body:block) => {
         mod $twin {
             #[allow(unused_imports, reason = "few functions have all of the types")]
-            use $crate::widths::$widths::{Stat, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
+            use $crate::widths::$widths::{FileSystemStatus, Stat, VirtualStatus, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
             use super::*;
 
             mod twin {

@@ -2,14 +2,12 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
-use super::super::file_times;
 use super::super::player::{self, Answer};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::Thread;
-use super::super::widths::Status;
-use super::super::widths::plain::{Stat, itimerspec};
+use super::super::widths::plain::itimerspec;
 use super::{enter, leave, lock, recorded, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
 use prony_demo::{Op, PartKind, SIOCGIFCONF, bytes_of_request};
@@ -142,26 +140,22 @@ struct InterfaceList {
     buffer: *mut u8,
 }
 
-/// What a descriptor is: of what is recorded it is answered, as the stand-in of a replay has other times and another inode.
-/// Older demos have no record of it.
-unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is where the call writes.
+/// A flush to the disk. Of a standard stream it is answered: what a replay has there may have no disk.
+unsafe fn flushed(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the block that `enter` returns is the calling thread's own.
     unsafe {
-        if !is_recorded(fd) {
-            return file_times::shift(at_descriptor(c"fstat", fd, real()), to);
+        if !is_recorded(fd) && descriptors::kind(fd) != Kind::Log {
+            return at_descriptor(c"fsync", fd, real());
         }
         let (thread, recording) = enter();
         let value;
         if recording {
             value = real();
             let errno = errno();
-            let length = if value == 0 { size_of::<T>() } else { 0 };
-            let found = Piece::some(PartKind::Value, to.cast(), length);
-            recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
+            recorder::emit(thread, Op::Fsync, fd, 0, outcome(value as isize), &[]);
             set_errno(errno);
-        } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
+        } else if let Some(answer) = player::take_if_there(thread, Op::Fsync, fd) {
             value = answer.success() as c_int;
-            answer.copy_value(to);
             player::done(thread, answer);
         } else {
             value = real();
@@ -172,6 +166,14 @@ unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_i
 }
 
 hooks! {
+    fn fsync(fd: c_int) -> c_int {
+        flushed(fd, || real::fsync(fd))
+    }
+
+    fn fdatasync(fd: c_int) -> c_int {
+        flushed(fd, || real::fdatasync(fd))
+    }
+
     fn closedir(directory: *mut libc::DIR) -> c_int {
         if directory.is_null() || !threaded() {
             return real::closedir(directory);
@@ -244,14 +246,6 @@ hooks! {
 
     fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
         dup3_any(fd, new, || real::dup3(fd, new, flags))
-    }
-
-    large [fstat64] time64 [__fstat64_time64] fn fstat(fd: c_int, to: *mut Stat) -> c_int {
-        looked_at(fd, to, || real::fstat(fd, to))
-    }
-
-    large [__fxstat64] fn __fxstat(version: c_int, fd: c_int, to: *mut Stat) -> c_int {
-        looked_at(fd, to, || real::__fxstat(version, fd, to))
     }
 
     [__pipe] fn pipe(to: *mut c_int) -> c_int {

@@ -6,10 +6,9 @@ use super::super::player::Answer;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, set_errno};
-use super::{enter, leave, recorded};
-use libc::{addrinfo, c_char, c_int, c_void, hostent, ifaddrs, sockaddr, socklen_t};
+use super::{enter, leave};
+use libc::{addrinfo, c_char, c_int, c_void, ifaddrs, sockaddr, socklen_t};
 use prony_demo::{Op, PartKind};
-use std::cell::Cell;
 use std::ptr::null_mut;
 
 /// One entry of a list, as it is recorded; its address (and name) follow as parts.
@@ -262,44 +261,6 @@ hooks! {
         result
     }
 
-    fn gethostbyname(name: *const c_char) -> *mut hostent {
-        let found = Cell::new(null_mut::<hostent>());
-        let mut pieces = [Piece::Nothing; 17];
-        recorded(
-            Op::Gethostbyname,
-            -1,
-            0,
-            || {
-                found.set(real::gethostbyname(name));
-                if found.get().is_null() { -1 } else { 0 }
-            },
-            |_| {
-                pieces[0] = Piece::path(name);
-                let found = found.get();
-                if !found.is_null() {
-                    let mut next = (*found).h_addr_list;
-                    for piece in &mut pieces[1..] {
-                        if (*next).is_null() {
-                            break;
-                        }
-                        *piece = Piece::Bytes(PartKind::Addr, (*next).cast(), (*found).h_length as usize);
-                        next = next.add(1);
-                    }
-                }
-                pieces
-            },
-            |answer| {
-                // A name that was not found, by a resolver that left no error.
-                let some = answer.parts().any(|part| part.kind == PartKind::Addr as u8);
-                if !answer.is_error() && some {
-                    found.set(host_entry(answer));
-                }
-                answer.success()
-            },
-        );
-        found.get()
-    }
-
     fn getifaddrs(to: *mut *mut ifaddrs) -> c_int {
         let (thread, recording) = enter();
         let result;
@@ -346,54 +307,5 @@ hooks! {
 
     fn freeifaddrs(list: *mut ifaddrs) -> () {
         libc::free(list.cast());
-    }
-}
-
-/// `gethostbyname` answers in static memory, as the contract of the call says.
-fn host_entry(answer: Answer) -> *mut hostent {
-    struct Answered {
-        entry: hostent,
-        name: [u8; 256],
-        addresses: [[u8; 16]; 16],
-        list: [*mut c_char; 17],
-        aliases: [*mut c_char; 1],
-    }
-    static mut ANSWERED: Answered = Answered {
-        entry: hostent {
-            h_name: null_mut(),
-            h_aliases: null_mut(),
-            h_addrtype: 0,
-            h_length: 0,
-            h_addr_list: null_mut(),
-        },
-        name: [0; 256],
-        addresses: [[0; 16]; 16],
-        list: [null_mut(); 17],
-        aliases: [null_mut()],
-    };
-    // SAFETY: as the contract of `gethostbyname` says, threads do not call it at the same time; what is written stays
-    // within the bounds of the entry.
-    unsafe {
-        let to = &raw mut ANSWERED;
-        let name = answer.part(PartKind::Path, 0);
-        let kept = name.len().min(255);
-        (*to).name = [0; 256];
-        name.as_ptr().copy_to_nonoverlapping((&raw mut (*to).name).cast(), kept);
-        let mut length = 4;
-        (*to).list = [null_mut(); 17];
-        for (at, part) in answer.parts().filter(|part| part.kind == PartKind::Addr as u8).take(16).enumerate() {
-            length = part.bytes.len().min(16);
-            let room: *mut u8 = (&raw mut (*to).addresses[at]).cast();
-            part.bytes.as_ptr().copy_to_nonoverlapping(room, length);
-            (*to).list[at] = room.cast();
-        }
-        (*to).entry = hostent {
-            h_name: (&raw mut (*to).name).cast(),
-            h_aliases: (&raw mut (*to).aliases).cast(),
-            h_addrtype: if length == 16 { libc::AF_INET6 } else { libc::AF_INET },
-            h_length: length as c_int,
-            h_addr_list: (&raw mut (*to).list).cast(),
-        };
-        &raw mut (*to).entry
     }
 }

@@ -2,11 +2,9 @@
 //! done again, or is not wanted in a replay; the others are made for real, for the process that the server means.
 
 use super::super::failures::{Fallible, at_descriptor, at_path};
-use super::super::file_times;
 use super::super::pids;
 use super::super::real::hooks;
 use super::super::state::{errno, set_errno};
-use super::super::widths::plain::Stat;
 use super::recorded_plain;
 use super::signal::sent;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
@@ -167,30 +165,6 @@ hooks! {
     }
 
     // Paths below `/proc` name processes.
-    large [stat64] time64 [__stat64_time64] fn stat(path: *const c_char, to: *mut Stat) -> c_int {
-        file_times::shift(made_at(c"stat", path, |path| real::stat(path, to)), to)
-    }
-
-    large [lstat64] time64 [__lstat64_time64] fn lstat(path: *const c_char, to: *mut Stat) -> c_int {
-        file_times::shift(made_at(c"lstat", path, |path| real::lstat(path, to)), to)
-    }
-
-    large [__xstat64] fn __xstat(version: c_int, path: *const c_char, to: *mut Stat) -> c_int {
-        file_times::shift(made_at(c"stat", path, |path| real::__xstat(version, path, to)), to)
-    }
-
-    large [__lxstat64] fn __lxstat(version: c_int, path: *const c_char, to: *mut Stat) -> c_int {
-        file_times::shift(made_at(c"lstat", path, |path| real::__lxstat(version, path, to)), to)
-    }
-
-    large [fstatat64] time64 [__fstatat64_time64] fn fstatat(folder: c_int, path: *const c_char, to: *mut Stat, flags: c_int) -> c_int {
-        file_times::shift(made_at(c"fstatat", path, |path| real::fstatat(folder, path, to, flags)), to)
-    }
-
-    fn statx(folder: c_int, path: *const c_char, flags: c_int, mask: c_uint, to: *mut c_void) -> c_int {
-        file_times::shift_extended(made_at(c"statx", path, |path| real::statx(folder, path, flags, mask, to)), to)
-    }
-
     fn access(path: *const c_char, mode: c_int) -> c_int {
         made_at(c"access", path, |path| real::access(path, mode))
     }

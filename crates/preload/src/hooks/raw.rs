@@ -172,6 +172,8 @@ by_function! {
     SYS_getrandom getrandom c_long;
     SYS_readlinkat readlinkat c_long;
     SYS_statx statx c_int;
+    SYS_fsync fsync c_int;
+    SYS_fdatasync fdatasync c_int;
     SYS_splice splice c_long;
     SYS_tee tee c_long;
     SYS_vmsplice vmsplice c_long;
@@ -242,6 +244,8 @@ by_function! {
     SYS_timerfd_settime timerfd_settime c_int;
     #[cfg(target_pointer_width = "64")]
     SYS_statfs statfs c_int;
+    #[cfg(target_pointer_width = "64")]
+    SYS_fstatfs fstatfs c_int;
     #[cfg(target_pointer_width = "64")]
     SYS_truncate truncate c_int;
     #[cfg(target_pointer_width = "64")]
@@ -445,14 +449,10 @@ fn is_harmless(number: c_long) -> bool {
         #[cfg(target_pointer_width = "64")]
         libc::SYS_fadvise64,
         libc::SYS_fallocate,
-        libc::SYS_fdatasync,
         libc::SYS_fgetxattr,
         libc::SYS_flistxattr,
         libc::SYS_fremovexattr,
         libc::SYS_fsetxattr,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_fstatfs,
-        libc::SYS_fsync,
         libc::SYS_futex,
         libc::SYS_get_mempolicy,
         #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]

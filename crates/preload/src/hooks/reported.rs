@@ -69,7 +69,7 @@ reported! {
     // Messages of other processes.
     mq_open __mq_open_2 mq_receive mq_timedreceive mq_send mq_timedsend msgrcv msgsnd
     // Names of the network.
-    gethostbyname_r gethostbyname2 gethostbyname2_r gethostbyaddr gethostbyaddr_r getnetbyname getnetbyname_r
+    getnetbyname getnetbyname_r
     getnetbyaddr getnetbyaddr_r
     res_query res_search res_querydomain res_send res_nquery res_nsearch res_nquerydomain res_nsend
     res_mkquery res_nmkquery __res_randomid if_nameindex

@@ -141,14 +141,6 @@ hooks! {
         at_path(c"chroot", path, real::chroot(path))
     }
 
-    [__statfs] large [statfs64] fn statfs(path: *const c_char, to: *mut c_void) -> c_int {
-        at_path(c"statfs", path, real::statfs(path, to))
-    }
-
-    large [statvfs64] fn statvfs(path: *const c_char, to: *mut c_void) -> c_int {
-        at_path(c"statvfs", path, real::statvfs(path, to))
-    }
-
     [eaccess] fn euidaccess(path: *const c_char, mode: c_int) -> c_int {
         at_path(c"euidaccess", path, real::euidaccess(path, mode))
     }

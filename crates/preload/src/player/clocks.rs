@@ -119,7 +119,14 @@ unsafe fn keep(last: &mut [u64], record: *const Head) {
     }
 }
 
-/// The next record that is no read of a clock and no start of an acquisition; at `end` there is none.
+/// True for records that a build may leave out without another word.
+fn may_be_passed(record: *const Head) -> bool {
+    // SAFETY: the caller passes a record that is in memory.
+    let number = unsafe { number(record) };
+    [Op::AcquireStart, Op::FileStatus, Op::FileSystem].into_iter().any(|op| number == op as u16)
+}
+
+/// The next record that is no read of a clock, no start of an acquisition and no status of a file; at `end` there is none.
 pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
@@ -129,7 +136,7 @@ pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
                 let record = (*thread).cursor;
                 if class(record) == Some(Class::Clock) {
                     pass_clock(thread);
-                } else if number(record) == Op::AcquireStart as u16 {
+                } else if may_be_passed(record) {
                     wait_turn(thread, record);
                     count!(thread, records, 1);
                     step(thread, record);

@@ -210,6 +210,21 @@ pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answe
     }
 }
 
+/// The record of this call about what `aux` names, if one is left in the frame. Without one nothing is passed over.
+pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<Answer> {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let is_next = has_next(thread);
+        let wanted = |record: *const Head| fits(record, op, -1) && (*record).aux == aux;
+        let first = (*thread).cursor;
+        if is_next && wanted(first) {
+            return Some(taken(thread, first));
+        }
+        let (end, _) = reach(thread);
+        Some(taken(thread, find(first, end, wanted)?))
+    }
+}
+
 /// The record that opened this path, or the one that opened something at this place: a build in
 /// another directory looks for its files there.
 pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {

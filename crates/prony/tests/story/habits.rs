@@ -244,6 +244,38 @@ fn a_server_in_a_sandbox_of_its_own_is_not_ended_for_what_the_recorder_calls() {
 }
 
 #[test]
+fn standard_streams_and_files_are_in_a_replay_what_they_were() {
+    let _turn = Turn::take();
+    for (flags, streams) in [(&[][..], "0: 0 0 0"), (&["--json"], "0: 0 0 1")] {
+        let scratch = Scratch::new("streams");
+        let address = free_address();
+        let file = scratch.path().join("written").display().to_string();
+        let command = vec![compiled(&scratch, "streams.c", &[]), address.port().to_string(), file];
+        let native = native_answers(&command, address);
+        let (recording, demo) = recorded(&scratch, address, command, flags);
+        let answers = recorded_answers(&demo);
+        assert!(answers[0].starts_with(streams), "{answers:?}, {recording}");
+        assert_eq!(answers.len(), native.len());
+        for flags in [&[][..], &["--explain"]] {
+            replay(&scratch, &demo, flags, &[]).assert_identical();
+        }
+    }
+}
+
+#[test]
+fn hosts_that_the_older_resolver_finds_are_found_in_a_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("hosts");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "hosts.c", &[]), address.port().to_string()];
+    let native = native_answers(&command, address);
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert_eq!(recorded_answers(&demo), native, "{recording}");
+    assert!(!recording.said.contains("unrecorded"), "{recording}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn names_that_libc_makes_up_are_the_same_in_a_replay() {
     let _turn = Turn::take();
     let scratch = Scratch::new("temporary");
