@@ -3,6 +3,7 @@
 use super::super::failures::at_descriptor;
 use super::super::handlers;
 use super::super::held;
+use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
@@ -34,21 +35,26 @@ fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_
 pub(super) fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
     // A handler that is set for one signal is none by the time the call returns.
     let handled = handlers::of(signal).is_some();
-    // SAFETY: the one piece lives across the call.
+    let mut replayed = false;
+    // SAFETY: the one piece lives across the call, and the block is the calling thread's own.
     unsafe {
-        recorded(
+        let value = recorded(
             Op::Kill,
             -1,
             signal as u32,
             || real() as isize,
             |_| [Piece::value(&aux)],
             |answer| {
-                if aux == 0 && !handled {
-                    real();
-                }
+                replayed = true;
                 answer.success()
             },
-        ) as c_int
+        );
+        if replayed && aux == 0 && !handled {
+            let _pass_through = PassThrough::enter();
+            player::end_by_signal(this());
+            real();
+        }
+        value as c_int
     }
 }
 

@@ -349,6 +349,19 @@ pub fn end_process(status: i32) -> ! {
     }
 }
 
+/// A signal is about to end the process, as it did in the recording: one without records has followed its demo to the end.
+pub unsafe fn end_by_signal(thread: *mut Thread) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if !has_next(thread) {
+            if state::shares_order() {
+                leave_turn(thread);
+            }
+            slot().state.store(ProcessState::Ended, Ordering::Release);
+        }
+    }
+}
+
 /// Ends a process that has no record left.
 pub unsafe fn end_without_records(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
