@@ -1,9 +1,8 @@
 //! Possible causes of a divergence, derived from facts about the recording and the build. The guide's table has a row
 //! for each.
 
-use crate::report::{
-    Cause, Difference, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport,
-};
+use crate::report::{Cause, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport};
+use prony_demo::{Class, Op};
 
 /// Failed calls that are told as causes.
 const MOST_CALLS: usize = 3;
@@ -28,16 +27,22 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
         }
     }));
     causes.extend(held_up(found));
+    if let (Some(source), Some(change)) = (&report.source, found.number()) {
+        causes.push(Cause::Unrecorded(source.clone(), change.expected.to_string(), change.found.to_string()));
+    }
     causes.extend(around.missed.iter().cloned().map(Cause::Missed));
     if report.counted.overlapped > 0 {
         causes.push(Cause::Raced(report.counted.overlapped, report.passed.clone()));
     }
     let some = |files: &[String], cause: fn(Vec<String>) -> Cause| (!files.is_empty()).then(|| cause(files.to_vec()));
+    if waits_for_threads(found) && report.threads > 1 {
+        causes.push(Cause::SharedMemory(found.call.clone()));
+    }
     causes.extend(some(&around.changed, Cause::ChangedFiles));
     causes.extend(some(&around.written, Cause::Written));
     match (around.recorded_build, around.command_given) {
         (Some(false), true) => {
-            if are_close_numbers(found) {
+            if is_rounded(found) {
                 causes.push(Cause::CloseNumbers);
             }
             causes.push(Cause::OtherBuild);
@@ -114,61 +119,19 @@ fn held_up(found: &Divergence) -> Option<Cause> {
     })
 }
 
-/// How far apart numbers may be that rounding has made: as a share of the larger one.
-const CLOSE: f64 = 1e-3;
-
-/// True if the first byte that differs is part of a floating-point number, at a place where one may stand, that is close
-/// to the recorded one.
-fn are_close_numbers(found: &Divergence) -> bool {
-    let (Difference::Bytes, Some(byte)) = (found.difference, found.byte) else { return false };
-    let Some(byte) = byte.checked_sub(found.window_from).and_then(|byte| usize::try_from(byte).ok()) else {
-        return false;
-    };
-    [4, 8].into_iter().any(|length| {
-        (byte.saturating_sub(length - 1)..=byte).any(|start| {
-            let of = |side: &[u8]| side.get(start..start + length).map(<[u8]>::to_vec);
-            let (Some(expected), Some(other)) = (of(&found.expected), of(&found.found)) else { return false };
-            let is_text = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
-            !is_text(&expected) && [number_le, number_be].iter().any(|read| is_close(read(&expected), read(&other)))
-        })
-    })
+/// True where the build made a call between threads out of order: it has to wait where it did not, or the other way round.
+fn waits_for_threads(found: &Divergence) -> bool {
+    found.class == DivergenceClass::Order && Op::from_name(&found.call).is_some_and(|op| op.class() == Class::Thread)
 }
 
-fn number_le(bytes: &[u8]) -> Option<f64> {
-    let four = bytes.try_into().map(f32::from_le_bytes).map(f64::from);
-    four.or_else(|_| bytes.try_into().map(f64::from_le_bytes)).ok()
-}
-
-fn number_be(bytes: &[u8]) -> Option<f64> {
-    number_le(&bytes.iter().rev().copied().collect::<Vec<_>>())
-}
-
-/// Of a size that servers reckon with: other bytes, read as a number, seldom are.
-fn is_close(expected: Option<f64>, found: Option<f64>) -> bool {
-    let (Some(expected), Some(found)) = (expected, found) else { return false };
-    let sizes = 1e-4..1e7;
-    sizes.contains(&expected.abs())
-        && sizes.contains(&found.abs())
-        && expected != found
-        && (expected - found).abs() <= CLOSE * expected.abs().max(found.abs())
+/// True if the output differs by a number with a fraction that is close to the recorded one.
+fn is_rounded(found: &Divergence) -> bool {
+    found.number().is_some_and(|change| change.is_close())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diverged::plain;
-
-    fn differing(expected: &[u8], found: &[u8]) -> Divergence {
-        let byte = expected.iter().zip(found).position(|(a, b)| a != b).expect("they differ");
-        Divergence {
-            difference: Difference::Bytes,
-            byte: Some(100 + byte as u64),
-            window_from: 100,
-            expected: expected.to_vec(),
-            found: found.to_vec(),
-            ..plain(DivergenceClass::Output, None)
-        }
-    }
 
     #[test]
     fn names_that_differ_by_a_number_are_told_from_others() {
@@ -184,24 +147,5 @@ mod tests {
         {
             assert!(!differ_by_a_number(path, recorded), "{path} {recorded}");
         }
-    }
-
-    #[test]
-    fn numbers_that_rounding_changed_are_told_from_other_bytes() {
-        let floats = |numbers: [f32; 3]| numbers.map(f32::to_le_bytes).concat();
-        let close = differing(&floats([1.0, 0.6865, -0.4878]), &floats([1.0, 0.68651, -0.4878]));
-        assert!(are_close_numbers(&close));
-        let doubles = [2.5f64.to_be_bytes(), 17.25f64.to_be_bytes()].concat();
-        let other = [2.5f64.to_be_bytes(), 17.2501f64.to_be_bytes()].concat();
-        assert!(are_close_numbers(&differing(&doubles, &other)));
-        for (expected, found) in [
-            (&b"answer 20 question"[..], &b"`nswer 20 question"[..]),
-            (b"\x00\x01\x02\x03\x04\x05\x06\x07", b"\x01\x01\x02\x03\x04\x05\x06\x07"),
-            (b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 500 OK\r\n\r\n"),
-        ] {
-            assert!(!are_close_numbers(&differing(expected, found)), "{expected:?}");
-        }
-        let not_sent = Divergence { difference: Difference::NotSent, ..close };
-        assert!(!are_close_numbers(&not_sent));
     }
 }

@@ -28,6 +28,7 @@ mod layout;
 mod library;
 mod limits;
 mod merge;
+mod numbers;
 mod objects;
 mod order;
 mod overlay;
@@ -49,6 +50,7 @@ mod state;
 mod syscalls;
 mod tape;
 mod trusted;
+mod unrecorded;
 mod windows;
 
 pub use channel::{Counted, Fault, RecordScope};
@@ -59,6 +61,7 @@ pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
 pub use library::has_i386;
 pub use limits::Limits;
+pub use numbers::{Number, NumberChange, NumberForm};
 pub use overlay::OverlayError;
 pub use pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, needed, pack_files};
 pub use program::ProgramError;
@@ -75,3 +78,4 @@ pub use tape::TapeError;
 #[doc(hidden)]
 pub use tape::lay_out_demo;
 pub use trusted::{TrustedDemos, TrustedError};
+pub use unrecorded::Unrecorded;

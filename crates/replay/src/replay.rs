@@ -30,6 +30,7 @@ use crate::sockets;
 use crate::state::{self, RestoreOptions, Restored, StateError};
 use crate::tape::{Tape, TapeError};
 use crate::trusted::TrustedDemos;
+use crate::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
 use prony_text::Untrusted;
@@ -42,7 +43,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Options of a replay, as `prony replay` takes them.
 #[derive(Debug)]
@@ -553,6 +554,7 @@ impl<'a> Replayer<'a> {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
             };
             let _left = sockets::UnusedPaths::of(&tape.sockets, cwd);
+            let began = SystemTime::now();
             let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
                 RunError::Interrupted => ReplayError::Interrupted,
                 RunError::Tape(error) => ReplayError::Tape(error),
@@ -577,6 +579,16 @@ impl<'a> Replayer<'a> {
                 let (failures, all) = &outcome.failures;
                 (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
                 report.passed = diverged::passed(demo, &outcome)?;
+                let times = Times {
+                    recorded_at_unix_ns: recorded_at,
+                    recorded_for_ns: recorded_ns,
+                    replay_began: began,
+                    cwd,
+                    files: &report.surroundings.files,
+                };
+                report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
+                let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
+                report.threads = outcome.threads.iter().filter(of_process).count();
             }
             if is_decoded {
                 judge_decoded(demo, options, &outcome.observed, &mut report)?;

@@ -10,6 +10,7 @@ pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
 use crate::channel::Counted;
 use crate::pack::PackReport;
+use crate::unrecorded::Unrecorded;
 use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
 
@@ -88,6 +89,10 @@ pub struct ReplayReport {
     pub failed_calls: Vec<FailedCall>,
     /// Calls that failed while recording and never failed here.
     pub unfailed_calls: Vec<FailedCall>,
+    /// Where the number at which an output differs comes from, as far as it is known.
+    pub source: Option<Unrecorded>,
+    /// Number of threads that the process that diverged had then.
+    pub threads: usize,
     /// The thread that was passed last although it was its turn, where any was.
     pub passed: Option<Passed>,
     /// Possible causes of the divergence, the likeliest first.
@@ -119,6 +124,8 @@ impl ReplayReport {
             directories_outside: Vec::new(),
             tolerance: None,
             surroundings: Surroundings::default(),
+            source: None,
+            threads: 0,
             failed_calls: Vec::new(),
             unfailed_calls: Vec::new(),
             passed: None,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prony_demo::dump::printable;
 
 use prony_machine::signal_name;
-use prony_replay::{BeyondLimit, Cause, Detail, Difference, Doing, ThreadReport};
+use prony_replay::{BeyondLimit, Cause, Detail, Difference, Doing, NumberChange, ThreadReport};
 use prony_text::{printable_line, thousands};
 
 use super::explain;
@@ -153,6 +153,9 @@ pub(super) fn describe(out: &mut String, found: &Divergence) {
     }
     if !(found.expected.is_empty() && found.found.is_empty()) {
         both_sides(out, found);
+    }
+    if let Some(NumberChange { byte, form, expected, found }) = found.number() {
+        let _ = writeln!(out, "  as a number ({form}, byte {}): {expected} expected, {found} found", thousands(byte));
     }
     section(out, "calls before it", &found.recent);
     section(out, "made at", &found.backtrace);

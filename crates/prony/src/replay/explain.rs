@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use prony_demo::dump::errno_name;
-use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport};
+use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport, Unrecorded};
 use prony_text::{count, printable_line, thousands};
 
 use crate::cli::ReplayArgs;
@@ -170,6 +170,11 @@ pub(super) fn sentence(cause: &Cause) -> String {
             });
             format!("{} of threads that ran in turn while recording{last}", count(*times, "overlap"))
         }
+        Cause::Unrecorded(source, expected, found) => unrecorded(source, expected, found),
+        Cause::SharedMemory(call) => format!(
+            "`{call}` waits here where it did not while recording, or the other way round: the threads share memory \
+             without a call between them"
+        ),
         Cause::Written(files) => {
             format!("the server wrote {} while recording, outside any --state directory", names(files))
         }
@@ -180,6 +185,47 @@ pub(super) fn sentence(cause: &Cause) -> String {
         Cause::OtherBuild => "this is a different build from the recorded one, or has different arguments".to_owned(),
         Cause::Processor(change) => change.to_string(),
         Cause::Unknown => "no known cause".to_owned(),
+    }
+}
+
+/// What a number in an output is that a replay has of its own.
+fn unrecorded(source: &Unrecorded, expected: &str, found: &str) -> String {
+    let of = |unit: u64| match unit {
+        1 => "seconds",
+        1_000 => "milliseconds",
+        1_000_000 => "microseconds",
+        _ => "nanoseconds",
+    };
+    match source {
+        Unrecorded::Time(unit) => format!(
+            "{found} is a time of this replay, where {expected} is one of the recording ({} since 1970): it was read by \
+             another way than the recorded calls",
+            of(*unit)
+        ),
+        Unrecorded::Uptime(unit) => format!(
+            "{found} is the time since this machine was started ({}), where {expected} was recorded: it was read by another \
+             way than the recorded calls",
+            of(*unit)
+        ),
+        Unrecorded::Inode(path) => {
+            format!("{found} is the inode of `{path}` here, where {expected} was recorded: a directory lists it")
+        }
+        Unrecorded::Address => {
+            format!("{found} is an address in the memory of the build, where {expected} was recorded")
+        }
+    }
+}
+
+fn step_for_unrecorded(source: &Unrecorded) -> &'static str {
+    match source {
+        Unrecorded::Time(_) | Unrecorded::Uptime(_) => {
+            "find where the server reads this time: clocks, times of files and reads from the processor are recorded, but not \
+             what another process or a file says that it reads itself"
+        }
+        Unrecorded::Inode(_) => "take the inode from `stat`, which is recorded, or leave it out of the output",
+        Unrecorded::Address => {
+            "leave addresses out of the output: another build has others, and one that allocates in another order, too"
+        }
     }
 }
 
@@ -221,6 +267,12 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
                              wait for something that is not in the demo; otherwise record the server with one \
                              thread"
             .to_owned(),
+        Cause::Unrecorded(source, ..) => step_for_unrecorded(source).to_owned(),
+        Cause::SharedMemory(_) => {
+            "replay again: the order may come out as recorded; locks that a program makes of memory \
+                                   alone are not recorded, so use those of libc, or record with one thread"
+                .to_owned()
+        }
         Cause::Written(_) => "record again with --state and their directory, so that each replay finds their \
                               original content"
             .to_owned(),

@@ -1,7 +1,7 @@
 //! The answer of a replay as JSON.
 
 use prony_demo::dump::errno_name;
-use prony_replay::{Cause, Difference, Doing, FailedCall, Recorded, ThreadReport};
+use prony_replay::{Cause, Difference, Doing, FailedCall, Number, NumberChange, Recorded, ThreadReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -126,6 +126,15 @@ fn thread(thread: &ThreadReport) -> Value {
     })
 }
 
+fn number(change: NumberChange) -> Value {
+    let NumberChange { byte, form, expected, found } = change;
+    let value = |number| match number {
+        Number::Integer(number) => json!(number),
+        Number::Float(number) => json!(number),
+    };
+    json!({ "byte": byte, "form": form.to_string(), "expected": value(expected), "found": value(found) })
+}
+
 fn spread(spread: Spread) -> Value {
     let Spread { min, median, p99, max, n } = spread;
     json!({ "min": min, "median": median, "p99": p99, "max": max, "n": n })
@@ -147,6 +156,7 @@ struct Facts<'a> {
     window_from: u64,
     expected_hex: String,
     found_hex: String,
+    number: Option<Value>,
     expected_call: &'a str,
     recent: &'a [String],
     backtrace: &'a [String],
@@ -176,6 +186,7 @@ impl Facts<'_> {
             window_from: found.window_from,
             expected_hex: digits(&found.expected),
             found_hex: digits(&found.found),
+            number: found.number().map(number),
             expected_call: &found.expected_call,
             recent: &found.recent,
             backtrace: &found.backtrace,

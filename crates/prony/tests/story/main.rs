@@ -20,6 +20,7 @@ mod i386;
 mod long;
 mod messages;
 mod names;
+mod planted;
 mod proof;
 mod setup;
 mod stores;

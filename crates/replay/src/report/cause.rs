@@ -1,6 +1,7 @@
 //! A possible cause of a divergence.
 
 use super::{FailedCall, Passed, ProcessorChange, ThreadReport};
+use crate::unrecorded::Unrecorded;
 
 /// Possible cause of a divergence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub enum Cause {
     /// Threads ran at the same time, where the recording has them one after another: so many times, and which was passed
     /// last.
     Raced(u64, Option<Passed>),
+    /// A number in the output that the replay has of its own, with the recorded number and that of the build.
+    Unrecorded(Unrecorded, String, String),
+    /// One of several threads made this call, where in the recording it did not have to: threads share memory without a call.
+    SharedMemory(String),
     /// The server wrote these files while recording, in no state directory.
     Written(Vec<String>),
     /// Content of these files differs from the recording.
@@ -53,6 +58,8 @@ impl Cause {
             Cause::Blocked(_) => "blocked",
             Cause::Missed(_) => "missed",
             Cause::Raced(..) => "raced",
+            Cause::Unrecorded(..) => "unrecorded_value",
+            Cause::SharedMemory(_) => "shared_memory",
             Cause::Written(_) => "written_files",
             Cause::ChangedFiles(_) => "changed_files",
             Cause::Libraries(_) => "libraries",
