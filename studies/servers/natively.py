@@ -7,6 +7,7 @@ native runs. A server of which nothing is left is said not to have been compared
 
 import collections
 import re
+import signal
 import socket
 
 # A recorder may take so long to start a server, beyond what that takes by itself.
@@ -94,6 +95,8 @@ def judge(natives, recorded):
         if recorded["ready_s"] is None or recorded["ready_s"] > max(starts) + LATER_S:
             differences.append(f"first answer after {recorded['ready_s']} s, natively {max(starts)} s")
     ends = {one["exit"] for one in natives}
-    if len(ends) == 1 and recorded["exit"] not in ends:
+    # What does not end by itself, a recorder ends by force.
+    allowed = ends | ({-signal.SIGKILL} if None in ends else set())
+    if len(ends) == 1 and recorded["exit"] not in allowed:
         differences.append(f"exit {recorded['exit']}, natively {natives[0]['exit']}")
     return differences if is_compared else None

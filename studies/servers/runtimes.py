@@ -85,7 +85,8 @@ public class Answers {
         "} else parentPort.on('message', (url) => parentPort.postMessage((url + Date.now() + Math.random()).repeat(20)));\n"
     }),
     runtime("erlang", "erlang-base", "escript @dir@/server.erl", {
-        "server.erl": """main(_) -> {ok, L} = gen_tcp:listen(@port@, [binary, {ip, {127,0,0,1}}, {active, false}, {reuseaddr, true}, {backlog, 100}]), accept(L).
+        "server.erl": """#!/usr/bin/escript
+main(_) -> {ok, L} = gen_tcp:listen(@port@, [binary, {ip, {127,0,0,1}}, {active, false}, {reuseaddr, true}, {backlog, 100}]), accept(L).
 accept(L) -> {ok, S} = gen_tcp:accept(L), P = spawn(fun() -> receive go -> answer(S) end end), gen_tcp:controlling_process(S, P), P ! go, accept(L).
 answer(S) -> case gen_tcp:recv(S, 0) of {ok, _} -> B = [io_lib:format("~p ~p ", [erlang:system_time(), rand:uniform()]) || _ <- lists:seq(1, 20)],
   gen_tcp:send(S, ["HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: ", integer_to_list(iolist_size(B)), "\\r\\n\\r\\n", B]), gen_tcp:close(S); _ -> gen_tcp:close(S) end.

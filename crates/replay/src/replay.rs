@@ -686,7 +686,8 @@ fn examine_surroundings<R: io::Read + io::Seek>(
     let Some(trailer) = demo.trailer() else { return found };
     for object in &trailer.objects {
         let path = PathBuf::from(program::os(&object.path));
-        let is_server = object.path == header.executable;
+        // The same file may have been named by another path.
+        let is_server = object.path == header.executable || object.build_id == header.build_id;
         if !is_server && !object.build_id.is_empty() && program::build_id(&path) != object.build_id {
             found.libraries.push(path.display().to_string());
             warnings.push(Warning::OtherLibrary(path));
