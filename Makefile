@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test`, `fleet` and `servers` do so by themselves.
 
-.PHONY: demo quick test test-i386 check-aarch64 licences release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test check-fresh test-i386 check-aarch64 licences release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 # rust-toolchain.toml names a version; without a network, an installed `stable` of that version will do.
 toolchain := $(shell scripts/toolchain)
@@ -30,6 +30,10 @@ test: setup
 # The servers of subjects/calls once more, as programs of 32 bits. Needs `scripts/setup i386`, before prony is built.
 test-i386:
 	PRONY_STORY_FLAGS=-m32 cargo test -p prony --test story -- calls:: causes:: failures:: habits::
+
+# A second build compiles nothing: each build script says truly what it depends on.
+check-fresh:
+	@scripts/check-fresh
 
 # Compiles everything for aarch64, without a C compiler or a linker for it. Runs nothing.
 check-aarch64:

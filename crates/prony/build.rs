@@ -36,8 +36,10 @@ fn checked_out(directory: &Path) -> Option<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     // `logs/HEAD` changes with every commit and checkout, and lies in the directory of the worktree.
     for name in ["HEAD", "logs/HEAD"] {
-        if let Some(path) = git(&["rev-parse", "--git-path", name]) {
-            println!("cargo::rerun-if-changed={}", directory.join(path).display());
+        // A file that is missing counts as changed, each time.
+        let path = git(&["rev-parse", "--git-path", name]).map(|path| directory.join(path));
+        if let Some(path) = path.filter(|path| path.exists()) {
+            println!("cargo::rerun-if-changed={}", path.display());
         }
     }
     let is_clean = git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|changed| changed.is_empty());

@@ -84,7 +84,10 @@ fn for_i386(workspace: &Path, preload: &Path, out: &Path) -> Option<PathBuf> {
     println!("cargo::rerun-if-env-changed=PRONY_I386_RUSTC");
     // What `scripts/setup i386` has put there.
     let unpacked = workspace.join("target/i386/rustc");
-    println!("cargo::rerun-if-changed={}", unpacked.display());
+    // A file that is missing counts as changed, each time. `scripts/setup` touches this script when it has made one.
+    if unpacked.is_file() {
+        println!("cargo::rerun-if-changed={}", unpacked.display());
+    }
     let compiler = match env::var_os("PRONY_I386_RUSTC").map(PathBuf::from) {
         Some(named) => named,
         None if unpacked.is_file() => unpacked.canonicalize().ok()?,
