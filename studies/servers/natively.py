@@ -62,10 +62,10 @@ def text_lines(content):
 
 
 def often(connections):
-    """Lines that at least half of the connections have: others depend on chance."""
+    """Lines that four of five connections have: others depend on chance."""
     connections = [set(lines) for lines in connections if lines]
     count = collections.Counter(line for lines in connections for line in lines)
-    return [line for line, times in count.items() if 2 * times >= len(connections)]
+    return [line for line, times in count.items() if 5 * times >= 4 * len(connections)]
 
 
 def own_lines(text):

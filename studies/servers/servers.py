@@ -1,6 +1,7 @@
 """The servers: one row each. `@port@`, `@other@` (a second port), `@dir@` and `@state@` are filled in."""
 
 import games
+from frameworks import FRAMEWORKS
 from loads import datagrams, dns, helper, lines, origin, pages, programs, together
 from rows import Server
 from runtimes import RUNTIMES
@@ -636,7 +637,7 @@ NETWORK = [
     Server("transmission", "network", "transmission-daemon", "/usr/bin/transmission-daemon -f -g @state@ -p @port@ -T -a 127.0.0.1 -w @state@", pages(("/transmission/web/", "/transmission/rpc", "/transmission/web/index.html"), statuses=(200, 301, 404, 409), keep_alive=False)),
 ]
 
-SERVERS = GAMES + STORES + WEB + DNS + MAIL + NETWORK + RUNTIMES
+SERVERS = GAMES + STORES + WEB + DNS + MAIL + NETWORK + FRAMEWORKS + RUNTIMES
 # Few seconds each, and packages that are small.
 QUICK = ["teeworlds", "bzflag", "wesnoth", "monopd", "redis", "memcached", "lighttpd", "dnsmasq", "ngircd", "mosquitto"]
 

@@ -8,7 +8,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c7");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c8");
 
 states! {
     /// Task of the library in this server.
@@ -81,6 +81,10 @@ pub struct Control {
     pub begun_unix_ns: AtomicI64,
     /// Replay: when the recording was begun, in nanoseconds since 1970-01-01 UTC.
     pub recorded_unix_ns: AtomicI64,
+    /// Inode of the demo, which the server does not see in a directory: it was not there while recording. 0: none.
+    pub hidden_inode: AtomicU64,
+    /// Recording: inode of the demo that will be replaced. 0: none.
+    pub replaced_inode: AtomicU64,
     /// Replay: what the build prints through stdio is to come out line by line.
     pub line_by_line: Flag,
     /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
@@ -107,9 +111,9 @@ layout!(Control, 3637760, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
-    frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, line_by_line: 37312,
-    passed_process: 37316, passed_thread: 37320, decoded: 37324, passed_record: 37328, failures_used: 37336, failures: 37344,
-    processes: 164320, threads: 3047936,
+    frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, line_by_line: 37328,
+    passed_process: 37332, passed_thread: 37336, decoded: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
+    processes: 164336, threads: 3047936,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -1,7 +1,7 @@
 //! Load time: the library joins its process to the recording, before `main` and before the initialisers of all others.
 
 use super::lifecycle::{attach_thread, exiting};
-use super::state::{control, mode, slot};
+use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
     addresses, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing, stack, state,
@@ -26,6 +26,8 @@ extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *m
         }
         restore_preload_variable(environment);
         attach(mark);
+        // Programs begin with 0.
+        set_errno(0);
     }
 }
 

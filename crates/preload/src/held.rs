@@ -12,6 +12,7 @@
 //! details, and calls the handler itself, without stack and mask.
 
 use super::handlers::{self, SIGNALS};
+use super::stack;
 use super::state::{errno, set_errno};
 use super::thread::{PASS_THROUGH, PassThrough, REPLAYING, Thread, this};
 use libc::{c_int, c_long, c_void, itimerspec, sigaction, sigevent, siginfo_t, sigset_t, timespec, ucontext_t};
@@ -187,6 +188,9 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
         // Those that the handler blocks are not released while it runs.
         let shadowed = (*thread).pending.load(Ordering::Relaxed) & bits(&action.sa_mask);
         (*thread).pending.fetch_and(!shadowed, Ordering::Relaxed);
+        if (*thread).index == 0 && action.sa_flags & libc::SA_ONSTACK == 0 {
+            stack::clear_for_handler();
+        }
         handlers::run(signal, info, context);
         (*thread).pending.fetch_or(shadowed, Ordering::Relaxed);
         (*thread).call_mask = call_mask;

@@ -18,6 +18,7 @@ mod addresses;
 mod stack;
 mod state;
 mod thread;
+mod vetted;
 mod widths;
 // Words for the person, and facts for the process outside.
 mod report;

@@ -86,7 +86,7 @@ pub fn forget_failures() {
 /// Declares hooks: each line is the C signature; the body decides what is recorded.
 ///
 /// A hook passes straight through when its thread is not attached or is already inside the
-/// library. `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
+/// library, and for a pointer that no program can follow (`vetted`). `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
 /// further names under which libc exports the same function. `large [other]` names the variant for large files, the same
 /// function but on i386, and `time64 [other]` the one with times of 64 bits, which only i386 has: each is a hook of its own
 /// with this body, in which `real::NAME` is the variant. Tests call the hooks by no C name: they are ordinary
@@ -110,10 +110,16 @@ macro_rules! hooks {
                 // SAFETY: as for the caller.
                 unsafe { hooked($($arg),*) }
             }
+            #[allow(unused_imports, reason = "some functions take pointers only, or none")]
+            use $crate::vetted::NoPointer as _;
+            let is_refused = false $(|| $crate::vetted::Argument(&$arg).is_refused())*;
             // SAFETY: C code calls this under the contract of the function whose name it bears, so that what the arguments lead
             // to is valid as that contract says; the block is the calling thread's own.
             unsafe {
                 if (*$crate::thread::this()).live == $crate::thread::PASS_THROUGH {
+                    return real::$name($($arg),*);
+                }
+                if is_refused {
                     return real::$name($($arg),*);
                 }
                 if $crate::stack::is_scanned() {
@@ -152,7 +158,7 @@ macro_rules! hooks {
     (@twin $widths:ident $twin:ident $name:ident $args:tt $ret:ty, $body:block) => {
         mod $twin {
             #[allow(unused_imports, reason = "few functions have all of the types")]
-            use $crate::widths::$widths::{FileSystemStatus, Stat, VirtualStatus, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
+            use $crate::widths::$widths::{Entry, FileSystemStatus, Stat, VirtualStatus, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
             use super::*;
 
             mod twin {

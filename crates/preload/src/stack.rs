@@ -3,7 +3,8 @@
 //! A recorded call and a replayed one run different code there, and leave different words. A program does not read them, unless
 //! it has a garbage collector that takes whatever looks like a pointer on the stack for one, in frames whose slots are not all
 //! written. Then other objects live longer, and the next collection comes at another place. So hooks of such
-//! programs leave zeros.
+//! programs leave zeros. So it is below handlers of signals, which a recording calls from within the call that they interrupt, and
+//! a replay from another place: what a handler sends may have words that it has never written.
 
 use std::ffi::CStr;
 use std::hint::black_box;
@@ -42,4 +43,14 @@ pub fn clear() {
 #[inline(never)]
 fn clear_below() {
     black_box(&mut [0_u64; CLEARED / size_of::<u64>()]);
+}
+
+/// Bytes that are cleared for a handler of a signal: servers end themselves in one, and send what they have not written
+/// all of.
+const CLEARED_FOR_HANDLER: usize = 128 << 10;
+
+/// Clears the stack below the caller's frame. The stack is that of the process, which has room for it.
+#[inline(never)]
+pub fn clear_for_handler() {
+    black_box(&mut [0_u64; CLEARED_FOR_HANDLER / size_of::<u64>()]);
 }

@@ -280,6 +280,8 @@ pub mod plain {
     pub use libc::{itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
     /// File status that `fstat` and its relatives return.
     pub type Stat = libc::stat;
+    /// Entry of a directory.
+    pub type Entry = libc::dirent;
     /// Status of a file system that `fstatfs` and its relative return.
     pub type FileSystemStatus = libc::statfs;
     /// Status of a file system that `fstatvfs` and its relative return.
@@ -292,6 +294,8 @@ pub mod large {
     pub use libc::{itimerspec, itimerval, off64_t as off_t, rusage, time_t, timespec, timeval};
     /// File status that `fstat` and its relatives return.
     pub type Stat = libc::stat64;
+    /// Entry of a directory.
+    pub type Entry = libc::dirent64;
     /// Status of a file system that `fstatfs` and its relative return.
     pub type FileSystemStatus = libc::statfs64;
     /// Status of a file system that `fstatvfs` and its relative return.
@@ -302,7 +306,7 @@ pub mod large {
 #[cfg(target_arch = "x86")]
 #[allow(non_camel_case_types, reason = "the names that C has")]
 pub mod time64 {
-    pub use super::large::{FileSystemStatus, VirtualStatus};
+    pub use super::large::{Entry, FileSystemStatus, VirtualStatus};
     pub use libc::off64_t as off_t;
 
     /// Time in seconds, of 64 bits.

@@ -137,6 +137,16 @@ impl Channel {
         Ok(channel)
     }
 
+    /// Has this file, the demo, be in no directory that the server lists.
+    pub(crate) fn hide(&self, inode: u64) {
+        self.control().hidden_inode.store(inode, Ordering::Relaxed);
+    }
+
+    /// As [`Channel::hide`], of a demo that a recording will replace.
+    pub(crate) fn hide_replaced(&self, inode: u64) {
+        self.control().replaced_inode.store(inode, Ordering::Relaxed);
+    }
+
     /// Has times of files since the beginning of the replay told as times of the recording.
     pub(crate) fn shift_file_times(&self, clock: ClockShift) {
         let control = self.control();

@@ -27,6 +27,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -137,6 +138,11 @@ const SEARCH: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_00
 /// How long those are awaited that were ended by force, before the recording ends without the others.
 const LAST_WAIT: Duration = Duration::from_millis(500);
 
+/// Inode of a file; 0 where there is none.
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |file| file.ino())
+}
+
 /// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
 /// to the server. `progress` is called a few times a second.
 ///
@@ -187,6 +193,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     }
 
     let channel = Channel::to_record(&excluded, options.scope).map_err(system("make the channel to the server"))?;
+    channel.hide(inode(&partial));
+    channel.hide_replaced(inode(&options.output));
     let libraries = Libraries::in_memory().map_err(system("hold the preload library in memory"))?;
     let asked = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {

@@ -40,6 +40,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -331,6 +332,7 @@ pub struct Replayer<'a> {
     /// Replays side by side share it: another copy lies in other pages, and frames differ by what their caches make of that.
     libraries: Arc<Libraries>,
     nowhere: File,
+    demo_inode: u64,
     /// Files of the recording that are not here.
     missing: Option<FilesLacking>,
     /// Files of the demo and others that are mounted over those here.
@@ -378,6 +380,7 @@ impl<'a> Replayer<'a> {
     ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
         let listed = file.try_clone().map_err(DemoError::Io)?;
+        let demo_inode = file.metadata().map_err(DemoError::Io)?.ino();
         let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
         if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
             return Err(ReplayError::Truncated(cut.clone()));
@@ -471,6 +474,7 @@ impl<'a> Replayer<'a> {
             program,
             libraries,
             nowhere,
+            demo_inode,
             missing,
             plan,
             files_withheld,
@@ -526,6 +530,7 @@ impl<'a> Replayer<'a> {
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             line_by_line: options.keep_output,
             clock: ClockShift::from_now(recorded_at),
+            demo_inode: self.demo_inode,
             tolerant: options.tolerance.is_some() || is_decoded,
             decoded: is_decoded,
             watchdog: options.watchdog,

@@ -45,6 +45,7 @@ pub(crate) struct Setup<'a> {
     /// True if the build flushes standard output after each line.
     pub(crate) line_by_line: bool,
     pub(crate) clock: ClockShift,
+    pub(crate) demo_inode: u64,
     /// Flag that is set when a signal asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
@@ -183,6 +184,7 @@ pub(crate) fn run_once(
         channel.print_line_by_line();
     }
     channel.shift_file_times(setup.clock);
+    channel.hide(setup.demo_inode);
     let launch = Launch {
         argv: setup.argv,
         executable: setup.executable,

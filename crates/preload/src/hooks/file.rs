@@ -11,9 +11,10 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::super::sharing;
-use super::super::state::{errno, outcome, set_errno, threaded};
+use super::super::state::{control, errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
-use super::super::widths::plain::off_t;
+use super::super::vetted;
+use super::super::widths::plain::{Entry, off_t};
 use super::pid::made_at;
 use super::{asked, enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
@@ -101,7 +102,7 @@ unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_in
             let errno = errno();
             recorder::emit_at_once(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
             set_errno(errno);
-        } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
+        } else if let Some(answer) = player::take_open(thread, vetted::text(path)) {
             let recorded = answer.number() as c_int;
             fd = at_path(OPEN, path, real());
             let errno = errno();
@@ -190,7 +191,7 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
                 }
             }
             set_errno(errno);
-        } else if let Some(answer) = player::take_path(thread, Op::Snapshot, CStr::from_ptr(path).to_bytes()) {
+        } else if let Some(answer) = player::take_path(thread, Op::Snapshot, vetted::text(path)) {
             fd = answer.number() as c_int;
             let errno = errno();
             if fd >= 0 {
@@ -235,6 +236,14 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
         leave(thread);
         length
     }
+}
+
+/// True for the inode of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
+/// somewhere else.
+fn is_demo(inode: u64) -> bool {
+    let control = control();
+    let hidden = [&control.hidden_inode, &control.replaced_inode].map(|inode| inode.load(Ordering::Relaxed));
+    inode != 0 && hidden.contains(&inode)
 }
 
 /// Content of a file whose size the kernel does not tell.
@@ -394,6 +403,24 @@ fn place_of_stream(file: *mut FILE) -> Option<&'static (AtomicPtr<FILE>, AtomicI
 
 hooks! {
     // As that of libc does it. The number of its descriptor counts as that of any other file.
+    large [readdir64] fn readdir(directory: *mut libc::DIR) -> *mut Entry {
+        loop {
+            let entry = real::readdir(directory);
+            if entry.is_null() || !is_demo((*entry).d_ino.into()) {
+                return entry;
+            }
+        }
+    }
+
+    large [readdir64_r] fn readdir_r(directory: *mut libc::DIR, to: *mut Entry, found: *mut *mut Entry) -> c_int {
+        loop {
+            let result = real::readdir_r(directory, to, found);
+            if result != 0 || (*found).is_null() || !is_demo((**found).d_ino.into()) {
+                return result;
+            }
+        }
+    }
+
     fn opendir(path: *const c_char) -> *mut libc::DIR {
         const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
         if !threaded() || place_of(path) != Place::Ordinary {

@@ -548,6 +548,9 @@ hooks! {
     }
 
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        if path.is_null() {
+            return real::execve(path, arguments, environment);
+        }
         executed(path, environment, |environment| real::execve(path, arguments, environment))
     }
 

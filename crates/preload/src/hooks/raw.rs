@@ -10,6 +10,7 @@ use super::super::pids;
 use super::super::raw_calls;
 use super::super::recorder::Piece;
 use super::super::state::{errno, set_errno, threaded};
+use super::super::vetted;
 use super::recorded;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, pid_t, size_t};
 use prony_demo::{Op, PartKind};
@@ -293,6 +294,15 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
         if let Some(result) = super::raw_i386::answered(number, arguments, &real) {
             return result;
         }
+        // Of these, libc follows the pointer itself.
+        let followed = match number {
+            libc::SYS_clock_gettime => b,
+            libc::SYS_gettimeofday if a != 0 => a,
+            _ => usize::MAX,
+        };
+        if followed == 0 || vetted::is_low(followed) {
+            return real();
+        }
         if let Some(result) = by_function(number, arguments) {
             return result;
         }
@@ -359,7 +369,7 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
             }
             libc::SYS_rt_sigprocmask => mask_of_kernel(a as c_int, b as *const u64, c as *mut u64),
             // Signals that libc keeps for itself, which the kernel does not know of.
-            libc::SYS_rt_sigaction if [32, 33].contains(&a) => real(),
+            libc::SYS_rt_sigaction if [32, 33].contains(&a) || vetted::is_low(b) || vetted::is_low(c) => real(),
             libc::SYS_rt_sigaction => action_of_kernel(a as c_int, b as *const Action, c as *mut Action),
             libc::SYS_exit_group => libc::_exit(a as c_int),
             libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {

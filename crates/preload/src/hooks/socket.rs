@@ -9,6 +9,7 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::Thread;
+use super::super::vetted;
 use super::super::widths::plain::timespec;
 use super::{asked, blocking, enter, leave, recorded, recorded_plain};
 use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
@@ -627,7 +628,8 @@ hooks! {
             fd,
             (level as u32) << 16 | name as u32 & 0xffff,
             || real::setsockopt(fd, level, name, value, length) as isize,
-            |_| [Piece::some(PartKind::Value, value.cast(), length as usize)],
+            // What the kernel refused may not be there.
+            |failed| [Piece::some(PartKind::Value, value.cast(), if failed == 0 { length as usize } else { 0 })],
             Answer::success,
         ) as c_int
     }
@@ -674,6 +676,9 @@ hooks! {
     }
 
     time64 [__recvmsg64] fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+        if vetted::is_refused_message(message) {
+            return real::recvmsg(fd, message, flags);
+        }
         let name_room = (*message).msg_namelen;
         let length = vector_length((*message).msg_iov, (*message).msg_iovlen);
         let (thread, recording) = enter();
@@ -748,6 +753,9 @@ hooks! {
     }
 
     time64 [__sendmsg64] fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+        if vetted::is_refused_message(message) {
+            return real::sendmsg(fd, message, flags);
+        }
         each_descriptor(message, epoll::sent);
         let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen);
         sent(

@@ -217,6 +217,9 @@ unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
 }
 
 unsafe fn wait_poll(op: Op, fds: *mut pollfd, count: nfds_t, timeout_ms: u32, real: impl FnOnce() -> c_int) -> c_int {
+    if fds.is_null() && count > 0 {
+        return real();
+    }
     // SAFETY: the caller passes as many entries.
     unsafe {
         wait(

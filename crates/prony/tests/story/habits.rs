@@ -263,6 +263,27 @@ fn standard_streams_and_files_are_in_a_replay_what_they_were() {
 }
 
 #[test]
+fn a_server_does_not_see_its_demo_in_a_directory() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("listed");
+    fs::write(scratch.path().join("file"), "").expect("the directory is writable");
+    let demo = scratch.path().join("x.demo");
+    // Once more over the first one, which was there before.
+    let printed = |arguments: &[&str], more: &[&str]| {
+        let output = prony().args(arguments).arg(&demo).args(more).current_dir("/").output().expect("prony starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let folder = scratch.path().display().to_string();
+    for _ in 0..2 {
+        let recorded = printed(&["record", "--force", "-o"], &["--", "/bin/ls", "-A", &folder]);
+        let replayed = printed(&["replay", "--show-output"], &[]);
+        for said in [recorded, replayed] {
+            assert!(said.starts_with("file\n") && !said.lines().any(|line| line == "x.demo"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn hosts_that_the_older_resolver_finds_are_found_in_a_replay() {
     let _turn = Turn::take();
     let scratch = Scratch::new("hosts");
