@@ -1,6 +1,6 @@
 """Web frameworks, proxies and small servers of one purpose: rows like those of `servers.py`."""
 
-from loads import datagrams, dns, lines, origin, pages, programs, together
+from loads import dns, lines, origin, pages, programs, together
 from rows import Server
 
 SITE = {"site/index.html": "small page\n" * 60, "site/empty.txt": "", "site/big.txt": "a line of a big page\n" * 5000}
@@ -18,11 +18,6 @@ NAMES = ["host@n@.prony.test", "www.prony.test", "missing.prony.test"]
 def python(name, packages, program, load=ANSWERS, **more):
     text = "import random, time\n" + program.replace("BODY", BODY)
     return Server(name, "web", packages, "/usr/bin/python3 @dir@/server.py", load, files={"server.py": text}, **more)
-
-
-def read_request(run, number):
-    """Asks a TFTP server for a file; the first block of 512 bytes is the answer."""
-    return b"\0\1" + [b"index.html", b"big.txt", b"missing"][number % 3] + b"\0octet\0"
 
 
 FRAMEWORKS = [
@@ -93,15 +88,15 @@ async def main():
         await server.serve_forever()
 asyncio.run(main())
 """),
-    Server("mojolicious", "web", "libmojolicious-perl", "/usr/bin/perl @dir@/server.pl daemon -l http://127.0.0.1:@port@", ANSWERS, files={
-        "server.pl": "use Mojolicious::Lite -signatures;\nget '/:name' => sub ($c) { $c->render(text => ($c->param('name') . time . rand) x 20) };\napp->log->level('fatal');\napp->start;\n"
+    Server("mojolicious", "web", "libmojolicious-perl", "/usr/bin/perl @dir@/server.pl daemon -l http://127.0.0.1:@port@", NEW_EACH, files={
+        "server.pl": "use Mojolicious::Lite -signatures;\nget '/:name' => sub ($c) { my $part = $c->param('name') . time() . rand(); $c->render(text => $part x 20) };\napp->log->level('fatal');\napp->start;\n"
     }),
     Server("plack", "web", "libplack-perl", "/usr/bin/plackup --host 127.0.0.1 --port @port@ --env none @dir@/app.psgi", NEW_EACH, files={
         "app.psgi": "my $app = sub { my $e = shift; [200, ['Content-Type' => 'text/plain'], [($e->{PATH_INFO} . time . rand) x 20]] };\n"
     }),
     Server("nghttpd", "web", "nghttp2-server nghttp2-client", "/usr/sbin/nghttpd --no-tls -d @dir@/site @port@", programs("nghttp -n http://127.0.0.1:@port@/index.html http://127.0.0.1:@port@/big.txt", clients=3), files=SITE),
     Server("nghttpx", "web", "nghttp2-proxy", "/usr/sbin/nghttpx --conf=/dev/null -f127.0.0.1,@port@;no-tls -b127.0.0.1,@other@ --workers=1 --single-process", together(origin(), pages(PATHS))),
-    Server("sslh", "web", "sslh", "/usr/sbin/sslh-fork -f -u root -p 127.0.0.1:@port@ --http 127.0.0.1:@other@", together(origin(), pages(PATHS, keep_alive=False)), prepare=["true"]),
+    Server("sslh", "web", "sslh", "/usr/sbin/sslh -f -u root -p 127.0.0.1:@port@ --http 127.0.0.1:@other@", together(origin(), pages(PATHS, keep_alive=False))),
     Server("socat", "web", "socat", "/usr/bin/socat TCP-LISTEN:@port@,bind=127.0.0.1,reuseaddr,fork TCP:127.0.0.1:@other@", together(origin(), pages(PATHS, keep_alive=False))),
     Server("rinetd", "web", "rinetd", "/usr/sbin/rinetd -f -c @dir@/rinetd.conf", together(origin(), pages(PATHS, keep_alive=False)), files={"rinetd.conf": "127.0.0.1 @port@ 127.0.0.1 @other@\n"}),
     Server("apache-worker", "web", "apache2-bin", "/usr/sbin/apache2 -D FOREGROUND -f @dir@/apache.conf", pages(PATHS), files=SITE | {
@@ -110,10 +105,8 @@ asyncio.run(main())
         "StartServers 1\nThreadsPerChild 8\nUser www-data\nGroup www-data\n"
     }, prepare=["chmod -R a+rX @dir@"]),
     Server("pdns-recursor", "names", "pdns-recursor", "/usr/sbin/pdns_recursor --config-dir=@dir@ --local-address=127.0.0.1 --local-port=@port@ --auth-zones=prony.test=@dir@/zone --socket-dir=@state@ --daemon=no --threads=1 --setuid= --setgid=", dns(NAMES), files={"recursor.conf": "", "zone": ZONE}),
-    Server("tftpd", "files", "tftpd-hpa", "/usr/sbin/in.tftpd -L -u root -a 127.0.0.1:@port@ -s @dir@/site", datagrams(read_request), files=SITE, flags="--processes-in-turn"),
     Server("pyftpdlib", "files", "python3-pyftpdlib curl", "/usr/bin/python3 -m pyftpdlib -i 127.0.0.1 -p @port@ -d @dir@/site", programs("curl -s ftp://127.0.0.1:@port@/big.txt -o /dev/null && curl -s ftp://127.0.0.1:@port@/ -o /dev/null", clients=2), files=SITE),
-    Server("oidentd", "login", "oidentd", "/usr/sbin/oidentd -i -a 127.0.0.1 -p @port@ -u root -g root", lines([("1, @n@", ".*\n")], end=b"\r\n", clients=1)),
-    Server("opentracker", "network", "opentracker", "/usr/bin/opentracker -i 127.0.0.1 -p @port@ -P @port@ -d @state@", pages(("/announce?info_hash=aaaaaaaaaaaaaaaaaaaa&peer_id=-TR3000-0000000000@n@&port=60@n@&uploaded=0&downloaded=0&left=9&compact=1",), statuses=(200,), keep_alive=False)),
+    Server("opentracker", "network", "opentracker", "/usr/bin/opentracker -i 127.0.0.1 -p @port@ -P @port@ -d @state@", pages(("/announce?info_hash=aaaaaaaaaaaaaaaaaaaa&peer_id=-TR3000-000000000000&port=6@n@&uploaded=0&downloaded=0&left=9&compact=1",), statuses=(200,), keep_alive=False)),
     Server("redis-sentinel", "store", "redis-sentinel", "/usr/bin/redis-sentinel @state@/sentinel.conf --port @port@", lines([("PING", "\\+PONG"), ("SENTINEL masters", "\\*0"), ("INFO server", "executable")], end=b"\r\n"), files={"state/sentinel.conf": "bind 127.0.0.1\nprotected-mode no\n"}),
     Server("mpd", "network", "mpd", "/usr/bin/mpd --no-daemon @dir@/mpd.conf", lines([("ping", "OK\n"), ("stats", "OK\n"), ("status", "OK\n")], greeting=True), files={"mpd.conf": 'bind_to_address "127.0.0.1"\nport "@port@"\nplaylist_directory "@state@"\ndb_file "@state@/db"\nlog_file "@state@/log"\naudio_output {\n type "null"\n name "none"\n}\n'}),
 ]

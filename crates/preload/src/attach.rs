@@ -25,6 +25,7 @@ extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *m
             return;
         }
         restore_preload_variable(environment);
+        stack::find();
         attach(mark);
         // Programs begin with 0.
         set_errno(0);

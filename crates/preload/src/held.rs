@@ -188,9 +188,7 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
         // Those that the handler blocks are not released while it runs.
         let shadowed = (*thread).pending.load(Ordering::Relaxed) & bits(&action.sa_mask);
         (*thread).pending.fetch_and(!shadowed, Ordering::Relaxed);
-        if (*thread).index == 0 && action.sa_flags & libc::SA_ONSTACK == 0 {
-            stack::clear_for_handler();
-        }
+        stack::clear_for_handler();
         handlers::run(signal, info, context);
         (*thread).pending.fetch_or(shadowed, Ordering::Relaxed);
         (*thread).call_mask = call_mask;

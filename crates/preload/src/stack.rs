@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Functions of collectors that scan the stack without knowing what is on it: Ruby, Boehm's, Mono, D.
 const COLLECTORS: [&CStr; 4] = [c"ruby_init", c"GC_init", c"mono_gc_collect", c"gc_init"];
@@ -49,8 +49,39 @@ fn clear_below() {
 /// all of.
 const CLEARED_FOR_HANDLER: usize = 128 << 10;
 
-/// Clears the stack below the caller's frame. The stack is that of the process, which has room for it.
+/// Where the stack of the process is now, and how far below that it may grow.
+static START: AtomicUsize = AtomicUsize::new(0);
+static ROOM: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes down where the stack of the process is. Called on it.
+pub fn find() {
+    let here = 0_u8;
+    // SAFETY: all zero is a valid limit, which the call fills.
+    let room = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_STACK, &mut limit);
+        // What lies above here is small; it is taken for a quarter.
+        limit.rlim_cur.min(MOST_ROOM) / 4 * 3
+    };
+    START.store((&raw const here).addr(), Ordering::Relaxed);
+    ROOM.store(room as usize, Ordering::Relaxed);
+}
+
+/// Bytes of a stack that are taken to be there where it has no limit.
+const MOST_ROOM: libc::rlim_t = 8 << 20;
+
+/// Clears the stack below the caller's frame, where it is that of the process and has room for it: those of threads, fibres and
+/// alternate ones may be small.
 #[inline(never)]
 pub fn clear_for_handler() {
+    let here = 0_u8;
+    let depth = START.load(Ordering::Relaxed).wrapping_sub((&raw const here).addr());
+    if depth.saturating_add(CLEARED_FOR_HANDLER) < ROOM.load(Ordering::Relaxed) {
+        clear_deep();
+    }
+}
+
+#[inline(never)]
+fn clear_deep() {
     black_box(&mut [0_u64; CLEARED_FOR_HANDLER / size_of::<u64>()]);
 }

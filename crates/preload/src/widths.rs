@@ -263,6 +263,28 @@ file_systems! {
     libc::statvfs64: f_favail;
 }
 
+/// Entry of a directory in whatever type a call has.
+pub trait DirectoryEntry {
+    /// Number of the file.
+    fn inode(&self) -> u64;
+}
+
+macro_rules! entries {
+    ($($type:ty),*) => {
+        $(impl DirectoryEntry for $type {
+            #[allow(clippy::unnecessary_cast, reason = "fields of i386 have 32 bits")]
+            fn inode(&self) -> u64 {
+                self.d_ino as u64
+            }
+        })*
+    };
+}
+
+entries!(libc::dirent);
+
+#[cfg(target_arch = "x86")]
+entries!(libc::dirent64);
+
 /// Seconds, or an offset in a file, whatever the type.
 #[inline(always)]
 pub fn wide(value: impl Into<i64>) -> i64 {

@@ -14,6 +14,7 @@ use super::super::sharing;
 use super::super::state::{control, errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::vetted;
+use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::{Entry, off_t};
 use super::pid::made_at;
 use super::{asked, enter, leave};
@@ -238,9 +239,10 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
     }
 }
 
-/// True for the inode of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
+/// True for the entry of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
 /// somewhere else.
-fn is_demo(inode: u64) -> bool {
+fn is_demo(entry: &impl DirectoryEntry) -> bool {
+    let inode = entry.inode();
     let control = control();
     let hidden = [&control.hidden_inode, &control.replaced_inode].map(|inode| inode.load(Ordering::Relaxed));
     inode != 0 && hidden.contains(&inode)
@@ -406,7 +408,7 @@ hooks! {
     large [readdir64] fn readdir(directory: *mut libc::DIR) -> *mut Entry {
         loop {
             let entry = real::readdir(directory);
-            if entry.is_null() || !is_demo((*entry).d_ino.into()) {
+            if entry.is_null() || !is_demo(&*entry) {
                 return entry;
             }
         }
@@ -415,7 +417,7 @@ hooks! {
     large [readdir64_r] fn readdir_r(directory: *mut libc::DIR, to: *mut Entry, found: *mut *mut Entry) -> c_int {
         loop {
             let result = real::readdir_r(directory, to, found);
-            if result != 0 || (*found).is_null() || !is_demo((**found).d_ino.into()) {
+            if result != 0 || (*found).is_null() || !is_demo(&**found) {
                 return result;
             }
         }

@@ -439,9 +439,10 @@ hooks! {
         stack: *mut c_void,
         flags: c_int,
         argument: *mut c_void,
-        parent_tid: *mut c_int,
+        // Anything where the caller passes none: not vetted.
+        parent_tid: *mut c_void,
         storage: *mut c_void,
-        child_tid: *mut c_int,
+        child_tid: *mut c_void,
     ) -> c_int {
         let given = flags as u32 as u64;
         let child = |replaying| flags_of_child(given, replaying);
@@ -449,7 +450,7 @@ hooks! {
             say_sharing();
             return real::clone(function, stack, flags, argument, parent_tid, storage, child_tid);
         }
-        let pidfd = if given & PIDFD != 0 { parent_tid } else { null_mut() };
+        let pidfd = if given & PIDFD != 0 { parent_tid.cast() } else { null_mut() };
         let start = |beginning: &mut Beginning| {
             let flags = child(beginning.recorded != 0).unwrap_or(given) as c_int;
             real::clone(begin, stack, flags, (&raw mut *beginning).cast(), parent_tid, storage, child_tid)

@@ -210,7 +210,8 @@ pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answe
     }
 }
 
-/// The record of this call about what `aux` names, if one is left in the frame. Without one nothing is passed over.
+/// The record of this call about what `aux` names, if one is left in the frame. Without one nothing is passed over, but for a record of
+/// the same call whose turn other threads wait for.
 pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<Answer> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
@@ -221,7 +222,12 @@ pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<Answer
             return Some(taken(thread, first));
         }
         let (end, _) = reach(thread);
-        Some(taken(thread, find(first, end, wanted)?))
+        let found = find(first, end, wanted);
+        if found.is_none() && (*thread).ordered && is_next && fits(first, op, -1) {
+            let passed = taken(thread, first);
+            done(thread, passed);
+        }
+        Some(taken(thread, found?))
     }
 }
 

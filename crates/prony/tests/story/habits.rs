@@ -263,6 +263,18 @@ fn standard_streams_and_files_are_in_a_replay_what_they_were() {
 }
 
 #[test]
+fn pointers_that_lead_nowhere_are_answered_by_the_kernel() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("refused");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "refused.c", &[]), address.port().to_string()];
+    let native = native_answers(&command, address);
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert_eq!(recorded_answers(&demo), native, "{recording}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn a_server_does_not_see_its_demo_in_a_directory() {
     let _turn = Turn::take();
     let scratch = Scratch::new("listed");
