@@ -21,36 +21,8 @@ def python(name, packages, program, load=ANSWERS, **more):
 
 
 FRAMEWORKS = [
-    Server("webfs", "web", "webfs", "/usr/bin/webfsd -F -p @port@ -i 127.0.0.1 -r @dir@/site", pages(PATHS), files=SITE),
     Server("busybox-httpd", "web", "busybox", "/usr/bin/busybox httpd -f -p 127.0.0.1:@port@ -h @dir@/site", pages(PATHS, keep_alive=False), files=SITE),
     Server("python-http", "web", "python3", "/usr/bin/python3 -m http.server @port@ --bind 127.0.0.1 --directory @dir@/site", pages(PATHS, keep_alive=False), files=SITE),
-    Server("twisted", "web", "python3-twisted", "/usr/bin/twistd3 -n --pidfile= web --listen tcp:@port@:interface=127.0.0.1 --path @dir@/site", pages(PATHS), files=SITE),
-    python("tornado", "python3-tornado", """import asyncio, tornado.web
-class Page(tornado.web.RequestHandler):
-    def get(self, path):
-        self.write(BODY)
-async def main():
-    tornado.web.Application([(r'(/.*)', Page)]).listen(@port@, '127.0.0.1')
-    await asyncio.Event().wait()
-asyncio.run(main())
-"""),
-    python("aiohttp", "python3-aiohttp", """from aiohttp import web
-async def page(request):
-    path = request.path
-    return web.Response(text=BODY)
-application = web.Application()
-application.router.add_get('/{name}', page)
-web.run_app(application, host='127.0.0.1', port=@port@, print=None)
-"""),
-    python("cherrypy", "python3-cherrypy3", """import cherrypy
-class Root:
-    @cherrypy.expose
-    def default(self, *parts):
-        path = '/'.join(parts)
-        return BODY
-cherrypy.config.update({'server.socket_host': '127.0.0.1', 'server.socket_port': @port@, 'log.screen': False, 'engine.autoreload.on': False})
-cherrypy.quickstart(Root())
-"""),
     python("flask", "python3-flask", """from flask import Flask
 application = Flask('prony')
 @application.route('/<path>')
