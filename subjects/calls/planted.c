@@ -20,22 +20,10 @@ static const double factor = 1.0;
 #endif
 
 static const char *how, *path;
-static char other[300], folder[300];
+static char other[300];
 
 static int is(const char *name) {
     return strcmp(how, name) == 0;
-}
-
-/* The inode of the file as its directory lists it. */
-static unsigned long listed(void) {
-    const char *name = strrchr(path, '/') + 1;
-    DIR *open = opendir(folder);
-    must(open != NULL, "opendir");
-    unsigned long found = 0;
-    for (struct dirent *entry; (entry = readdir(open)) != NULL;)
-        if (strcmp(entry->d_name, name) == 0) found = (unsigned long)entry->d_ino;
-    closedir(open);
-    return found;
 }
 
 /* What stands in the file; nothing where there is none. */
@@ -74,7 +62,7 @@ static int call(void) {
     }
     if (is("name")) {
         char name[330];
-        snprintf(name, sizeof name, "%s.%lu", path, listed());
+        snprintf(name, sizeof name, "%s.%lu", path, listed(path));
         int fd = open(name, O_RDONLY);
         return fd >= 0 && close(fd) == 0;
     }
@@ -88,7 +76,7 @@ static void answer(unsigned number, char *text, size_t room) {
         if (is("access")) snprintf(value, sizeof value, "%d", access(path, F_OK));
         if (is("readable")) content(value, sizeof value);
         if (is("content") || is("longer")) content(value, sizeof value);
-        if (is("inode")) snprintf(value, sizeof value, "%lu", listed());
+        if (is("inode")) snprintf(value, sizeof value, "%lu", listed(path));
         if (is("address")) snprintf(value, sizeof value, "%p", (void *)(more + sizeof more));
         if (is("float")) snprintf(value, sizeof value, "%.6f", 3.25 * factor);
         if (is("build")) snprintf(value, sizeof value, "%s", sizeof more > 16 ? "new" : "old");
@@ -130,7 +118,6 @@ int main(int count, char **arguments) {
     if (count != 4) return 2;
     how = arguments[2], path = arguments[3];
     snprintf(other, sizeof other, "%s.other", path);
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
     int fd = open_socket(atoi(arguments[1]));
     int binary = strncmp(how, "packet-", 7) == 0;
     for (unsigned number = 0; binary ? answer_binary(fd, number) : answer_one(fd, number, answer); number++) {

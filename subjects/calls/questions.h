@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,4 +42,18 @@ static inline int answer_one(int fd, unsigned number, void (*answer)(unsigned, c
     answer(number, text, sizeof text);
     must(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, length) >= 0, "sendto");
     return 1;
+}
+
+/* The inode of the file as its directory lists it. */
+static inline unsigned long listed(const char *path) {
+    char folder[256];
+    const char *name = strrchr(path, '/') + 1;
+    snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
+    DIR *open = opendir(folder);
+    must(open != NULL, "opendir");
+    unsigned long found = 0;
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;)
+        if (strcmp(entry->d_name, name) == 0) found = (unsigned long)entry->d_ino;
+    closedir(open);
+    return found;
 }
