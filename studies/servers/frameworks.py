@@ -5,7 +5,7 @@ from rows import Server
 
 SITE = {"site/index.html": "small page\n" * 60, "site/empty.txt": "", "site/big.txt": "a line of a big page\n" * 5000}
 PATHS = ("/index.html", "/empty.txt", "/big.txt", "/missing", "/index.html?@n@")
-# Pages that a program makes anew each time.
+# Pages that a program computes for each request.
 ANSWERS = pages(("/@n@", "/a"), statuses=(200,))
 NEW_EACH = pages(("/@n@", "/a"), statuses=(200,), keep_alive=False)
 BODY = "(path + str(time.time()) + str(random.random())) * 20"

@@ -92,25 +92,19 @@ static void answer(unsigned number, char *text, size_t room) {
     snprintf(text, room, "%u: %s", number, value);
 }
 
-/* As `answer_one`, with binary numbers behind the text. */
+/* As `answer_one`, with binary numbers. */
 static int answer_binary(int fd, unsigned number) {
-    char line[512];
     struct sockaddr_in from;
-    socklen_t length = sizeof from;
-    ssize_t got = recvfrom(fd, line, sizeof line - 1, 0, (struct sockaddr *)&from, &length);
-    must(got >= 0, "recvfrom");
-    line[got] = 0;
-    if (strcmp(line, "quit") == 0) return 0;
+    if (!question(fd, &from)) return 0;
     struct {
         unsigned number, size;
         float floats[2];
         double wide;
-        unsigned long inode;
-    } packet = {number, 77, {1, 3.25f}, 17.5, 1};
+    } packet = {number, 77, {1, 3.25f}, 17.5};
     if (number == 10 && is("packet-float")) packet.floats[1] *= (float)factor;
     if (number == 10 && is("packet-double")) packet.wide *= factor;
     if (number == 10 && is("packet-size")) packet.size += sizeof more > 16;
-    must(sendto(fd, &packet, sizeof packet, 0, (struct sockaddr *)&from, length) >= 0, "sendto");
+    must(sendto(fd, &packet, sizeof packet, 0, (struct sockaddr *)&from, sizeof from) >= 0, "sendto");
     return 1;
 }
 

@@ -30,17 +30,23 @@ static inline int open_socket(int port) {
     return fd;
 }
 
-/* Answers one datagram; false after `quit`. `answer` writes text for the question with this number. */
-static inline int answer_one(int fd, unsigned number, void (*answer)(unsigned, char *, size_t)) {
-    char line[512], text[512];
-    struct sockaddr_in from;
-    socklen_t length = sizeof from;
-    ssize_t got = recvfrom(fd, line, sizeof line - 1, 0, (struct sockaddr *)&from, &length);
+/* Receives one datagram and who sent it; false for `quit`. */
+static inline int question(int fd, struct sockaddr_in *from) {
+    char line[512];
+    socklen_t length = sizeof *from;
+    ssize_t got = recvfrom(fd, line, sizeof line - 1, 0, (struct sockaddr *)from, &length);
     must(got >= 0, "recvfrom");
     line[got] = 0;
-    if (strcmp(line, "quit") == 0) return 0;
+    return strcmp(line, "quit") != 0;
+}
+
+/* Answers one datagram; false after `quit`. `answer` writes text for the question with this number. */
+static inline int answer_one(int fd, unsigned number, void (*answer)(unsigned, char *, size_t)) {
+    char text[512];
+    struct sockaddr_in from;
+    if (!question(fd, &from)) return 0;
     answer(number, text, sizeof text);
-    must(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, length) >= 0, "sendto");
+    must(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, sizeof from) >= 0, "sendto");
     return 1;
 }
 

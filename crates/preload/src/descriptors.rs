@@ -53,6 +53,11 @@ pub fn is_recorded(fd: i32) -> bool {
     kind(fd) == Kind::Recorded
 }
 
+/// True for descriptors of which a replay answers what they are: those that are recorded, and standard streams.
+pub fn is_answered(fd: i32) -> bool {
+    matches!(kind(fd), Kind::Recorded | Kind::Log)
+}
+
 /// Sets what a descriptor is, as a blocking one.
 pub fn set(fd: i32, kind: Kind) {
     if let Some(entry) = entry(fd) {

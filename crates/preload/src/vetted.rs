@@ -39,7 +39,7 @@ pub trait NoPointer {
 impl<T> NoPointer for Argument<'_, T> {}
 
 /// A pointer to nothing in particular may be a number, as that of `fcntl` is, and leads to bytes that only the kernel follows. Null has
-/// a meaning for most functions, but for none in the place of a list of buffers or a message.
+/// a meaning for most functions, but for none that takes a list of buffers or a message.
 #[inline(always)]
 fn is_refused<T: 'static>(address: usize) -> bool {
     let is = |other| TypeId::of::<T>() == other;

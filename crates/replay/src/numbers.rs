@@ -30,9 +30,9 @@ pub enum Number {
 pub enum NumberForm {
     /// As text: decimal, with a point if it has a fraction, or hexadecimal behind `0x`.
     Text,
-    /// As a binary number of so many bytes.
+    /// As a binary number.
     Binary {
-        /// 4 or 8.
+        /// Its width, 4 or 8.
         bytes: u8,
         /// IEEE 754; otherwise an integer without a sign.
         is_float: bool,
@@ -183,7 +183,7 @@ fn integer(of: &Divergence, differs: usize, shapes: &[Shape]) -> Option<NumberCh
     })
 }
 
-/// True for integers that programs hold in so many bytes and not in fewer.
+/// True for integers that programs hold in this number of bytes and not in fewer.
 fn is_of_width(bytes: usize, number: u64) -> bool {
     let is_time = |unit: u64| SECONDS.contains(&(number / unit));
     match bytes {

@@ -8,7 +8,7 @@ use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::Thread;
 use super::super::widths::plain::itimerspec;
-use super::{enter, leave, lock, recorded, recorded_plain};
+use super::{enter, leave, lock, recorded, recorded_if_there, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
 use prony_demo::{Op, PartKind, SIOCGIFCONF, bytes_of_request};
 
@@ -142,27 +142,11 @@ struct InterfaceList {
 
 /// A flush to the disk. Of a standard stream it is answered: what a replay has there may have no disk.
 unsafe fn flushed(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own.
-    unsafe {
-        if !is_recorded(fd) && descriptors::kind(fd) != Kind::Log {
-            return at_descriptor(c"fsync", fd, real());
-        }
-        let (thread, recording) = enter();
-        let value;
-        if recording {
-            value = real();
-            let errno = errno();
-            recorder::emit(thread, Op::Fsync, fd, 0, outcome(value as isize), &[]);
-            set_errno(errno);
-        } else if let Some(answer) = player::take_if_there(thread, Op::Fsync, fd) {
-            value = answer.success() as c_int;
-            player::done(thread, answer);
-        } else {
-            value = real();
-        }
-        leave(thread);
-        value
+    if !descriptors::is_answered(fd) {
+        return at_descriptor(c"fsync", fd, real());
     }
+    // SAFETY: nothing is filled.
+    unsafe { recorded_if_there(Op::Fsync, fd, real, || Piece::Nothing, |_| ()) }
 }
 
 hooks! {

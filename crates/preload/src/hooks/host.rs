@@ -56,7 +56,7 @@ struct Room {
 }
 
 impl Room {
-    /// The next so many bytes, aligned to a pointer.
+    /// The next bytes, as many as are asked for, aligned to a pointer.
     fn take(&mut self, bytes: usize) -> Option<*mut u8> {
         let gap = self.next.align_offset(align_of::<*mut c_char>());
         let used = gap.checked_add(bytes)?;

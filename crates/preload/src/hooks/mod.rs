@@ -156,6 +156,37 @@ pub unsafe fn recorded<const N: usize>(
     }
 }
 
+/// A call that fills what it is given, at a descriptor that is recorded, or at a standard stream: what a replay has there is another
+/// thing. Older demos have no record of it, and a replay makes the call.
+pub unsafe fn recorded_if_there(
+    op: Op,
+    fd: i32,
+    real: impl FnOnce() -> i32,
+    filled: impl FnOnce() -> Piece,
+    fill: impl FnOnce(Answer),
+) -> i32 {
+    // SAFETY: the block that `enter` returns is the calling thread's own; the piece lives until it is written.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = real();
+            let errno = errno();
+            let piece = if value == 0 { filled() } else { Piece::Nothing };
+            recorder::emit(thread, op, fd, 0, outcome(value as isize), &[piece]);
+            set_errno(errno);
+        } else if let Some(answer) = player::take_if_there(thread, op, fd) {
+            value = answer.success() as i32;
+            fill(answer);
+            player::done(thread, answer);
+        } else {
+            value = real();
+        }
+        leave(thread);
+        value
+    }
+}
+
 /// A call of which only the result matters: a number on which no memory of the server depends.
 #[inline(always)]
 pub unsafe fn recorded_plain(op: Op, fd: i32, aux: u32, real: impl FnOnce() -> isize) -> isize {

@@ -1,17 +1,17 @@
 //! Calls that tell about files and file systems. They are made for real; what of their answer depends on when and where a file
 //! was made, or on what else uses the file system, is that of the recording: numbers of files, times, free blocks.
 
-use super::super::descriptors::{self, Kind, is_recorded};
+use super::super::descriptors;
 use super::super::failures::{at_descriptor, at_path};
 use super::super::file_times;
 use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::super::state::{errno, outcome, set_errno};
+use super::super::state::{errno, set_errno};
 use super::super::widths::plain::{FileSystemStatus, Stat, VirtualStatus};
 use super::super::widths::{FileSystem, Status};
 use super::pid::made_at;
-use super::{enter, leave};
+use super::{enter, leave, recorded_if_there};
 use libc::{c_char, c_int, c_uint};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
@@ -92,31 +92,15 @@ unsafe fn below<T: Status>(
 }
 
 /// What a descriptor is: of what is recorded it is answered as a whole, as the stand-in of a replay is another thing, and so are
-/// standard streams. Older demos have no record of it.
+/// standard streams.
 unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is where the call writes.
+    // SAFETY: `to` is where the call writes.
     unsafe {
-        if !is_recorded(fd) && descriptors::kind(fd) != Kind::Log {
+        if !descriptors::is_answered(fd) {
             return of_file(at_descriptor(c"fstat", fd, real()), || number_of(&(*to).kind()), to);
         }
-        let (thread, recording) = enter();
-        let value;
-        if recording {
-            value = real();
-            let errno = errno();
-            let length = if value == 0 { size_of::<T>() } else { 0 };
-            let found = Piece::some(PartKind::Value, to.cast(), length);
-            recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
-            set_errno(errno);
-        } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
-            value = answer.success() as c_int;
-            answer.copy_value(to);
-            player::done(thread, answer);
-        } else {
-            value = real();
-        }
-        leave(thread);
-        value
+        let filled = || Piece::Bytes(PartKind::Value, to.cast(), size_of::<T>());
+        recorded_if_there(Op::Fstat, fd, real, filled, |answer| answer.copy_value(to))
     }
 }
 
