@@ -32,7 +32,7 @@ def quake3(count):
 
     def play(run, number):
         with computed:
-            quake3_protocol.message_codes(program, run.directory.parent / "quake3-codes.json")
+            quake3_protocol.message_codes(program, run.kept.parent / "quake3-codes.json")
         quake3_protocol.play(run, number, program)
 
     return players(count, play)

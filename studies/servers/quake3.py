@@ -300,5 +300,5 @@ class Player:
 
 
 def play(run, number, program):
-    codes = message_codes(program, run.directory.parent / "quake3-codes.json")
+    codes = message_codes(program, run.kept.parent / "quake3-codes.json")
     see_snapshots(run, number, Player(run, number, codes, tree_of(codes)))

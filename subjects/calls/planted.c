@@ -69,6 +69,16 @@ static int call(void) {
     return 1;
 }
 
+/* Entries of the directory, with itself and the one above. */
+static unsigned entries(void) {
+    unsigned found = 0;
+    DIR *open = opendir(path);
+    must(open != NULL, "opendir");
+    while (readdir(open) != NULL) found++;
+    closedir(open);
+    return found;
+}
+
 static void answer(unsigned number, char *text, size_t room) {
     char value[300] = "nothing";
     if (number == 10) {
@@ -77,6 +87,7 @@ static void answer(unsigned number, char *text, size_t room) {
         if (is("readable")) content(value, sizeof value);
         if (is("content") || is("longer")) content(value, sizeof value);
         if (is("inode")) snprintf(value, sizeof value, "%lu", listed(path));
+        if (is("listing")) snprintf(value, sizeof value, "%u", entries());
         if (is("address")) snprintf(value, sizeof value, "%p", (void *)(more + sizeof more));
         if (is("float")) snprintf(value, sizeof value, "%.6f", 3.25 * factor);
         if (is("build")) snprintf(value, sizeof value, "%s", sizeof more > 16 ? "new" : "old");

@@ -117,6 +117,9 @@ pub const FAILURES: usize = 512;
 /// Value of [`Failure::state`]: the failure is being written.
 pub const UNFINISHED: u32 = 0;
 
+/// Value of [`Failure::errno`]: the call did not fail, but has another result than in the recording.
+pub const CHANGED: i32 = 0;
+
 /// A call that a replay makes for real, and that failed.
 #[repr(C)]
 pub struct Failure {

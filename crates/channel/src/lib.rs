@@ -48,8 +48,8 @@ pub use control::{
     ProcessState, SlotState, Thread, Waiting,
 };
 pub use divergence::{
-    CALLER_BYTES, CALLERS, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, Report, ReportState, Stop,
-    StopKind, UNFINISHED, WINDOW_BYTES,
+    CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, Report, ReportState,
+    Stop, StopKind, UNFINISHED, WINDOW_BYTES,
 };
 pub use feed::{Feed, QUARTERS, SMALLEST_WINDOW};
 pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};

@@ -115,6 +115,7 @@ pub(crate) const SIGNAL_SET: &[usize] = &[8];
 pub(crate) const STAT: &[usize] = &[144, 128, 88, 96, 104, 108, 256];
 pub(crate) const FILE_MARKS: &[usize] = &[56];
 pub(crate) const FILE_SYSTEM_MARKS: &[usize] = &[48];
+pub(crate) const LISTING: &[usize] = &[24];
 /// `struct sysinfo`.
 pub(crate) const SYSINFO: &[usize] = &[112, 64];
 /// A handle as large as a pointer. What takes it is answered, so none is followed.

@@ -36,8 +36,8 @@ pub use file::*;
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};
 pub use record::{
-    HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, READY_AGE, READY_AGE_SHIFT, Record, WAIT_FOREVER,
-    WAITS_ONLY, part_size,
+    HEAD_BYTES, Head, LISTED_NAMES, PART_HEAD_BYTES, Part, PartKind, Parts, READY_AGE, READY_AGE_SHIFT, Record,
+    WAIT_FOREVER, WAITS_ONLY, part_size,
 };
 #[cfg(feature = "file")]
 pub use state_archive::{ArchiveError, ArchiveLimits, Member, MemberKind, StateArchiveWalk};

@@ -2,7 +2,8 @@
 //! in `preload`.
 
 use crate::bound::{
-    Bound, FILE_MARKS, FILE_SYSTEM_MARKS, INT, ITIMERSPEC, ITIMERVAL, POINTER, RUSAGE, SIGNAL_SET, STAT, SYSINFO, TMS,
+    Bound, FILE_MARKS, FILE_SYSTEM_MARKS, INT, ITIMERSPEC, ITIMERVAL, LISTING, POINTER, RUSAGE, SIGNAL_SET, STAT,
+    SYSINFO, TMS,
 };
 
 /// Class of a call: the policy of a replay for a build that behaves differently from the recorded one.
@@ -258,6 +259,7 @@ ops! {
     258 Readlink "readlink" Snapshot Link;
     259 FileStatus "stat" Snapshot Structure(FILE_MARKS);
     260 FileSystem "statfs" Snapshot Structure(FILE_SYSTEM_MARKS);
+    261 Listing "opendir" Snapshot Structure(LISTING);
 
     // notes of the recorder
     272 NoteObject "note: object loaded" Note Order;

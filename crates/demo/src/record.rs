@@ -61,6 +61,9 @@ pub const READY_AGE_SHIFT: u32 = 16;
 /// the thread made without since its last call that [restarts the count](crate::Op::restarts_count).
 pub const WAITS_ONLY: i64 = 1;
 
+/// Most bytes of names that the record of a listing has.
+pub const LISTED_NAMES: usize = 4096;
+
 impl Head {
     /// The head as it stands in memory and in files.
     pub fn to_bytes(&self) -> [u8; HEAD_BYTES] {

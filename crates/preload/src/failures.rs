@@ -6,7 +6,7 @@ use super::recorder::{self, Piece};
 use super::state::{self, control, errno, set_errno};
 use super::thread::{self, PASS_THROUGH, RECORDING, REPLAYING, Thread};
 use libc::{c_char, c_int, c_void};
-use prony_channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, UNFINISHED};
+use prony_channel::{CHANGED, FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, UNFINISHED};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 use std::ptr::null;
@@ -106,6 +106,13 @@ pub unsafe fn note(name: &CStr, fd: c_int, path: *const c_char, error: c_int) {
             _ => {}
         }
     }
+}
+
+/// A call that was made for real has another result than in the recording, though it does not fail.
+#[cold]
+pub unsafe fn changed(name: &CStr, path: *const c_char) {
+    // SAFETY: as for `note`.
+    unsafe { note(name, -1, path, CHANGED) }
 }
 
 unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces: &[Piece]) {

@@ -6,6 +6,7 @@
 //! the modules here.
 
 use libc::{timespec, timeval};
+use std::ffi::CStr;
 
 /// A time in whatever type a call has.
 pub trait Time {
@@ -267,6 +268,9 @@ file_systems! {
 pub trait DirectoryEntry {
     /// Number of the file.
     fn inode(&self) -> u64;
+
+    /// Name of the file.
+    fn name(&self) -> &CStr;
 }
 
 macro_rules! entries {
@@ -276,14 +280,16 @@ macro_rules! entries {
             fn inode(&self) -> u64 {
                 self.d_ino as u64
             }
+
+            fn name(&self) -> &CStr {
+                // SAFETY: libc ends the names of entries by a zero byte.
+                unsafe { CStr::from_ptr(self.d_name.as_ptr()) }
+            }
         })*
     };
 }
 
-entries!(libc::dirent);
-
-#[cfg(target_arch = "x86")]
-entries!(libc::dirent64);
+entries!(libc::dirent, libc::dirent64);
 
 /// Seconds, or an offset in a file, whatever the type.
 #[inline(always)]

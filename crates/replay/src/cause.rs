@@ -30,6 +30,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     if let (Some(source), Some(change)) = (&report.source, found.number()) {
         causes.push(Cause::Unrecorded(source.clone(), change.expected.to_string(), change.found.to_string()));
     }
+    causes.extend(report.listings.iter().cloned().map(Cause::Listing));
     causes.extend(around.missed.iter().cloned().map(Cause::Missed));
     if report.counted.overlapped > 0 {
         causes.push(Cause::Raced(report.counted.overlapped, report.passed.clone()));

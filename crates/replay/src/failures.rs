@@ -2,7 +2,7 @@
 
 use crate::channel::FailedCall as Failed;
 use crate::report::{FailedCall, Recorded};
-use prony_channel::{NOTED, NOTED_FROM_HERE, NOTED_NO_MORE};
+use prony_channel::{CHANGED, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE};
 use prony_demo::{Class, Demo, DemoError, Head, Op, PartKind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
@@ -52,8 +52,12 @@ pub(crate) fn held_against<R: Read + Seek>(
     place: &Place,
 ) -> Result<(Vec<FailedCall>, Vec<FailedCall>), DemoError> {
     let recording = Recording::of(demo, failed)?;
-    let mut here: Vec<FailedCall> =
-        failed.iter().zip(&recording.next).filter_map(|(failed, &next)| recording.hold_against(failed, next)).collect();
+    let mut here: Vec<FailedCall> = failed
+        .iter()
+        .zip(&recording.next)
+        .filter(|(failed, _)| failed.errno != CHANGED)
+        .filter_map(|(failed, &next)| recording.hold_against(failed, next))
+        .collect();
     here.reverse();
     here.truncate(MOST);
     let complete = all as usize == failed.len() && !recording.incomplete.contains(&place.process);

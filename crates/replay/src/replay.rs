@@ -15,6 +15,7 @@ use crate::launch::Launched;
 use crate::layout::LayoutError;
 use crate::library::Libraries;
 use crate::limits::Limits;
+use crate::listings;
 use crate::overlay::{self, Attributes, OverlayError, Plan, Roots};
 use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
@@ -583,6 +584,7 @@ impl<'a> Replayer<'a> {
                 let place = Place { process: found.process, thread: found.thread, record: found.record };
                 let (failures, all) = &outcome.failures;
                 (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
+                report.listings = listings::changed(demo, failures, cwd, self.demo_inode)?;
                 report.passed = diverged::passed(demo, &outcome)?;
                 let times = Times {
                     recorded_at_unix_ns: recorded_at,

@@ -9,6 +9,7 @@ pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
 use crate::channel::Counted;
+use crate::listings::ChangedListing;
 use crate::pack::PackReport;
 use crate::unrecorded::Unrecorded;
 use prony_demo::Exit;
@@ -89,6 +90,8 @@ pub struct ReplayReport {
     pub failed_calls: Vec<FailedCall>,
     /// Calls that failed while recording and never failed here.
     pub unfailed_calls: Vec<FailedCall>,
+    /// Directories that held something else when the server listed them.
+    pub listings: Vec<ChangedListing>,
     /// Where the number at which an output differs comes from, as far as it is known.
     pub source: Option<Unrecorded>,
     /// Number of threads that the process that diverged had then.
@@ -128,6 +131,7 @@ impl ReplayReport {
             threads: 0,
             failed_calls: Vec::new(),
             unfailed_calls: Vec::new(),
+            listings: Vec::new(),
             passed: None,
             causes: Vec::new(),
             printed: Vec::new(),

@@ -11,11 +11,10 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::super::sharing;
-use super::super::state::{control, errno, outcome, set_errno, threaded};
+use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::vetted;
-use super::super::widths::DirectoryEntry;
-use super::super::widths::plain::{Entry, off_t};
+use super::super::widths::plain::off_t;
 use super::pid::made_at;
 use super::{asked, enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
@@ -25,13 +24,13 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// Kind of what a path leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Ordinary,
     Kernel,
     Device,
 }
 
-unsafe fn place_of(path: *const c_char) -> Place {
+pub(super) unsafe fn place_of(path: *const c_char) -> Place {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
         if path.is_null() || *path != b'/' as c_char {
@@ -90,7 +89,7 @@ pub(super) unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce
 
 /// An ordinary file in a process with several threads: which number it gets depends on what the
 /// others do, and must not be one that a replay has given away.
-unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub(super) unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own, and `place_of` has looked at the path, which
     // is a C string.
     unsafe {
@@ -237,15 +236,6 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
         leave(thread);
         length
     }
-}
-
-/// True for the entry of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
-/// somewhere else.
-fn is_demo(entry: &impl DirectoryEntry) -> bool {
-    let inode = entry.inode();
-    let control = control();
-    let hidden = [&control.hidden_inode, &control.replaced_inode].map(|inode| inode.load(Ordering::Relaxed));
-    inode != 0 && hidden.contains(&inode)
 }
 
 /// Content of a file whose size the kernel does not tell.
@@ -404,34 +394,6 @@ fn place_of_stream(file: *mut FILE) -> Option<&'static (AtomicPtr<FILE>, AtomicI
 }
 
 hooks! {
-    // As that of libc does it. The number of its descriptor counts as that of any other file.
-    large [readdir64] fn readdir(directory: *mut libc::DIR) -> *mut Entry {
-        loop {
-            let entry = real::readdir(directory);
-            if entry.is_null() || !is_demo(&*entry) {
-                return entry;
-            }
-        }
-    }
-
-    large [readdir64_r] fn readdir_r(directory: *mut libc::DIR, to: *mut Entry, found: *mut *mut Entry) -> c_int {
-        loop {
-            let result = real::readdir_r(directory, to, found);
-            if result != 0 || (*found).is_null() || !is_demo(&**found) {
-                return result;
-            }
-        }
-    }
-
-    fn opendir(path: *const c_char) -> *mut libc::DIR {
-        const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        if !threaded() || place_of(path) != Place::Ordinary {
-            return made_at(c"opendir", path, |path| real::opendir(path));
-        }
-        let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
-        if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
-    }
-
     [__open] fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         opened(path, flags, || real::open(path, flags, mode))
     }

@@ -6,6 +6,7 @@ mod descriptor;
 mod file;
 mod host;
 mod identity;
+mod listing;
 mod loading;
 mod lock;
 mod name;

@@ -17,7 +17,7 @@ use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 
 /// A number for what a call is about, by which its record is found (FNV-1a).
-fn number_of(bytes: &[u8]) -> u32 {
+pub(super) fn number_of(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

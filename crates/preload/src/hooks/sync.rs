@@ -236,14 +236,17 @@ pub(super) unsafe fn acquired<T>(
 unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block is the calling thread's own; the caller passes a mutex that this thread has, as the contract of the hooked function demands.
     unsafe {
-        let (thread, recording) = enter();
+        let replaying = (*this()).live != RECORDING;
+        if replaying {
+            // A wait whose turn is far off must not hold the mutex meanwhile, nor one for the turn of a signal before it.
+            libc::pthread_mutex_unlock(mutex);
+        }
+        let (thread, _) = enter();
         let result;
-        if recording {
+        if !replaying {
             result = blocking(thread, op, -1, real);
             recorder::emit(thread, op, -1, player::name_of(mutex), i64::from(result), &[]);
         } else {
-            // A wait whose turn is far off must not hold the mutex meanwhile.
-            libc::pthread_mutex_unlock(mutex);
             let answer = player::take_condition(thread, op);
             result = answer.code() as c_int;
             libc::pthread_mutex_lock(mutex);

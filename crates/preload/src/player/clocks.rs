@@ -123,7 +123,7 @@ unsafe fn keep(last: &mut [u64], record: *const Head) {
 fn may_be_passed(record: *const Head) -> bool {
     // SAFETY: the caller passes a record that is in memory.
     let number = unsafe { number(record) };
-    [Op::AcquireStart, Op::FileStatus, Op::FileSystem].into_iter().any(|op| number == op as u16)
+    [Op::AcquireStart, Op::FileStatus, Op::FileSystem, Op::Listing].into_iter().any(|op| number == op as u16)
 }
 
 /// The next record that is no read of a clock, no start of an acquisition and no status of a file; at `end` there is none.

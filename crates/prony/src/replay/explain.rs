@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use prony_demo::dump::errno_name;
-use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport, Unrecorded};
+use prony_replay::{Cause, ChangedListing, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport, Unrecorded};
 use prony_text::{count, printable_line, thousands};
 
 use crate::cli::ReplayArgs;
@@ -171,6 +171,7 @@ pub(super) fn sentence(cause: &Cause) -> String {
             format!("{} of threads that ran in turn while recording{last}", count(*times, "overlap"))
         }
         Cause::Unrecorded(source, expected, found) => unrecorded(source, expected, found),
+        Cause::Listing(listing) => changed_listing(listing),
         Cause::SharedMemory(call) => format!(
             "`{call}` waits here where it did not while recording, or the other way round: the threads share memory \
              without a call between them"
@@ -186,6 +187,18 @@ pub(super) fn sentence(cause: &Cause) -> String {
         Cause::Processor(change) => change.to_string(),
         Cause::Unknown => "no known cause".to_owned(),
     }
+}
+
+/// How a directory differs from what it was.
+fn changed_listing(listing: &ChangedListing) -> String {
+    let ChangedListing { path, added, gone } = listing;
+    let differences = match (added.as_slice(), gone.as_slice()) {
+        ([], []) => "in another order, or with other names".to_owned(),
+        (added, []) => format!("with {}", names(added)),
+        ([], gone) => format!("without {}", names(gone)),
+        (added, gone) => format!("with {} and without {}", names(added), names(gone)),
+    };
+    format!("the server lists the directory `{path}`, which is listed {differences} here")
 }
 
 /// What a number in an output is that a replay has of its own.
@@ -268,6 +281,11 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
                              thread"
             .to_owned(),
         Cause::Unrecorded(source, ..) => step_for_unrecorded(source).to_owned(),
+        Cause::Listing(_) => {
+            "restore the directory as it was, keep demos, logs and caches in another one, or record with --state and this \
+             directory"
+                .to_owned()
+        }
         Cause::SharedMemory(_) => {
             "replay again: the order may come out as recorded; locks that a program makes of memory \
                                    alone are not recorded, so use those of libc, or record with one thread"

@@ -72,7 +72,7 @@ const fn build(how: &'static str, build: Build, causes: &'static [&'static str])
     Planted { how, before: write, after: nothing, build, causes }
 }
 
-const PLANTED: [Planted; 33] = [
+const PLANTED: [Planted; 34] = [
     fails("chmod", write, remove),
     fails("truncate", write, remove),
     fails("utime", write, remove),
@@ -101,6 +101,7 @@ const PLANTED: [Planted; 33] = [
     Planted { causes: &["unfailed_call"], ..fails("readable", nothing, write) },
     Planted { causes: &["made_up_name"], ..fails("name", named, exchange) },
     Planted { causes: &["unrecorded_value"], ..fails("inode", write, exchange) },
+    Planted { causes: &["changed_listing"], ..fails("listing", make, |path| write(&path.join("new"))) },
     Planted {
         causes: &["changed_files"],
         ..fails("content", write, |path| fs::write(path, "one TWO").expect("it is writable"))

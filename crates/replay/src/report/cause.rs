@@ -1,6 +1,7 @@
 //! A possible cause of a divergence.
 
 use super::{FailedCall, Passed, ProcessorChange, ThreadReport};
+use crate::listings::ChangedListing;
 use crate::unrecorded::Unrecorded;
 
 /// Possible cause of a divergence.
@@ -26,6 +27,8 @@ pub enum Cause {
     Raced(u64, Option<Passed>),
     /// A number in the output that the replay has of its own, with the recorded number and that of the build.
     Unrecorded(Unrecorded, String, String),
+    /// This directory, which the server listed, held something else while recording.
+    Listing(ChangedListing),
     /// One of several threads made this call, where in the recording it did not have to: threads share memory without a call.
     SharedMemory(String),
     /// The server wrote these files while recording, in no state directory.
@@ -59,6 +62,7 @@ impl Cause {
             Cause::Missed(_) => "missed",
             Cause::Raced(..) => "raced",
             Cause::Unrecorded(..) => "unrecorded_value",
+            Cause::Listing(_) => "changed_listing",
             Cause::SharedMemory(_) => "shared_memory",
             Cause::Written(_) => "written_files",
             Cause::ChangedFiles(_) => "changed_files",

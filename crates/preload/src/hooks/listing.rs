@@ -1,0 +1,178 @@
+//! Directories that are listed. Each is listed for real; what it held while recording is in the demo, so that a replay names one
+//! that holds something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
+
+use super::super::failures::{at_path, changed};
+use super::super::player;
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::super::state::{control, errno, set_errno, threaded};
+use super::super::thread::PassThrough;
+use super::super::widths::DirectoryEntry;
+use super::super::widths::plain::Entry;
+use super::file::{Place, ordered, place_of};
+use super::pid::made_at;
+use super::status::number_of;
+use super::{enter, leave};
+use libc::{DIR, c_char, c_int};
+use prony_demo::{LISTED_NAMES, Op, PartKind};
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
+
+/// Entries of a directory: how many, the sum of digests of their names, and a digest of them in their order.
+#[repr(C)]
+#[derive(Default, PartialEq)]
+struct Listing {
+    entries: u64,
+    names: u64,
+    order: u64,
+}
+
+impl Listing {
+    fn add(&mut self, name: &[u8]) {
+        const PRIME: u64 = 0x100_0000_01b3;
+        let digest = name
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325, |digest: u64, &byte| (digest ^ u64::from(byte)).wrapping_mul(PRIME));
+        self.entries += 1;
+        self.names = self.names.wrapping_add(digest);
+        self.order = (self.order ^ digest).wrapping_mul(PRIME);
+    }
+}
+
+/// Names of a directory, each ended by a slash, as far as there is room.
+struct Names {
+    bytes: [u8; LISTED_NAMES],
+    used: usize,
+}
+
+impl Names {
+    fn add(&mut self, name: &[u8]) {
+        if let Some(room) = self.bytes[self.used..].get_mut(..=name.len()) {
+            room[..name.len()].copy_from_slice(name);
+            room[name.len()] = b'/';
+            self.used += room.len();
+        }
+    }
+}
+
+/// True for the entry of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
+/// somewhere else.
+fn is_demo(entry: &impl DirectoryEntry) -> bool {
+    let inode = entry.inode();
+    let control = control();
+    let hidden = [&control.hidden_inode, &control.replaced_inode].map(|inode| inode.load(Ordering::Relaxed));
+    inode != 0 && hidden.contains(&inode)
+}
+
+/// Lists a directory that was just opened, and leaves it at its beginning. The thread is in pass-through mode.
+unsafe fn listing_of(directory: *mut DIR, names: &mut Names) -> Listing {
+    let mut listing = Listing::default();
+    // SAFETY: the caller passes an open directory; an entry lives until the next one is read.
+    unsafe {
+        loop {
+            let entry = libc::readdir64(directory);
+            if entry.is_null() {
+                break;
+            }
+            if !is_demo(&*entry) {
+                let name = (*entry).name().to_bytes();
+                listing.add(name);
+                names.add(name);
+            }
+        }
+        libc::rewinddir(directory);
+    }
+    listing
+}
+
+/// The server is about to list this directory, whose path is a C string.
+unsafe fn listed(path: *const c_char, directory: *mut DIR) {
+    // SAFETY: the block that `enter` returns is the calling thread's own; a listing is numbers without padding.
+    unsafe {
+        let (thread, recording) = enter();
+        let errno = errno();
+        let mut names = Names { bytes: [0; LISTED_NAMES], used: 0 };
+        let here = listing_of(directory, &mut names);
+        let bytes = CStr::from_ptr(path).to_bytes();
+        let number = number_of(bytes);
+        if recording {
+            let value = Piece::Bytes(PartKind::Value, (&raw const here).cast(), size_of::<Listing>());
+            let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);
+            recorder::emit(thread, Op::Listing, -1, number, 0, &[value, Piece::path(path), names]);
+        } else if let Some(answer) = player::take_about(thread, Op::Listing, number) {
+            let mut recorded = Listing::default();
+            answer.copy_value(&mut recorded);
+            player::done(thread, answer);
+            if recorded != here {
+                changed(c"opendir", path);
+            }
+        }
+        set_errno(errno);
+        leave(thread);
+    }
+}
+
+/// As [`listed`], for a call that opens the directory itself.
+unsafe fn listed_by(path: *const c_char) {
+    // SAFETY: the caller passes a path that is null or a C string.
+    unsafe {
+        if place_of(path) != Place::Ordinary {
+            return;
+        }
+        let before = errno();
+        let pass_through = PassThrough::enter();
+        let directory = libc::opendir(path);
+        drop(pass_through);
+        if !directory.is_null() {
+            listed(path, directory);
+            libc::closedir(directory);
+        }
+        set_errno(before);
+    }
+}
+
+type Filter = Option<unsafe extern "C" fn(*const Entry) -> c_int>;
+type Compare = Option<unsafe extern "C" fn(*mut *const Entry, *mut *const Entry) -> c_int>;
+
+hooks! {
+    // As that of libc does it. The number of its descriptor counts as that of any other file.
+    large [readdir64] fn readdir(directory: *mut DIR) -> *mut Entry {
+        loop {
+            let entry = real::readdir(directory);
+            if entry.is_null() || !is_demo(&*entry) {
+                return entry;
+            }
+        }
+    }
+
+    large [readdir64_r] fn readdir_r(directory: *mut DIR, to: *mut Entry, found: *mut *mut Entry) -> c_int {
+        loop {
+            let result = real::readdir_r(directory, to, found);
+            if result != 0 || (*found).is_null() || !is_demo(&**found) {
+                return result;
+            }
+        }
+    }
+
+    fn opendir(path: *const c_char) -> *mut DIR {
+        const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        if place_of(path) != Place::Ordinary {
+            return made_at(c"opendir", path, |path| real::opendir(path));
+        }
+        let directory = if threaded() {
+            let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
+            if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
+        } else {
+            made_at(c"opendir", path, |path| real::opendir(path))
+        };
+        if !directory.is_null() {
+            listed(path, directory);
+        }
+        directory
+    }
+
+    large [scandir64] fn scandir(path: *const c_char, to: *mut *mut *mut Entry, filter: Filter, compare: Compare) -> c_int {
+        listed_by(path);
+        at_path(c"scandir", path, real::scandir(path, to, filter, compare))
+    }
+}
