@@ -91,6 +91,14 @@ static void answer(unsigned number, char *text, size_t room) {
         if (is("address")) snprintf(value, sizeof value, "%p", (void *)(more + sizeof more));
         if (is("float")) snprintf(value, sizeof value, "%.6f", 3.25 * factor);
         if (is("build")) snprintf(value, sizeof value, "%s", sizeof more > 16 ? "new" : "old");
+        if (is("shell")) {
+            char line[300];
+            for (int round = 1; round <= 2; round++) {
+                snprintf(line, sizeof line, "echo round %d > %s", round, path);
+                must(system(line) == 0, "system");
+                if (round == 1) content(value, sizeof value);
+            }
+        }
         if (is("counter")) {
             content(value, sizeof value);
             FILE *file = fopen(path, "w");

@@ -249,6 +249,7 @@ ops! {
     231 Popen "popen" Process Status;
     232 Pclose "pclose" Process Status;
     233 ProgramStart "program starts" Process Executed;
+    234 Ptrace "ptrace" Process Success;
 
     // signals
     240 Signal "signal" Signal SignalDelivered;

@@ -41,6 +41,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     }
     causes.extend(some(&around.changed, Cause::ChangedFiles));
     causes.extend(some(&around.written, Cause::Written));
+    causes.extend(some(&around.written_by_others, Cause::WrittenByOthers));
     match (around.recorded_build, around.command_given) {
         (Some(false), true) => {
             if is_rounded(found) {

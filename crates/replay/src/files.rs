@@ -7,14 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const O_ACCMODE: u32 = 3;
 const O_RDONLY: u32 = 0;
 const O_RDWR: u32 = 2;
 
 /// Files that were opened so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Opened {
+    /// When the recording began.
+    since: SystemTime,
     cwd: PathBuf,
     paths: BTreeMap<PathBuf, Openings>,
     /// Processes that take turns, each with the one that leads their order.
@@ -31,7 +34,7 @@ struct Openings {
 
 impl Opened {
     pub(crate) fn new(cwd: &Path) -> Opened {
-        Opened { cwd: cwd.to_owned(), paths: BTreeMap::new(), leaders: BTreeMap::new() }
+        Opened { since: SystemTime::now(), cwd: cwd.to_owned(), paths: BTreeMap::new(), leaders: BTreeMap::new() }
     }
 
     /// Takes the note of a file that this process opened.
@@ -79,6 +82,10 @@ impl Opened {
             .map(|(path, _)| path.as_path())
     }
 
+    fn changed_meanwhile(&self, path: &Path) -> bool {
+        path.metadata().and_then(|found| found.modified()).is_ok_and(|modified| modified >= self.since)
+    }
+
     /// The manifest: every regular file, hashed unless the server's state restores it.
     pub(crate) fn manifest(&self, state: &[PathBuf]) -> Vec<FileEntry> {
         self.paths
@@ -88,10 +95,10 @@ impl Opened {
                 let role = match (under(path, state), openings.written) {
                     (true, _) => FileRole::State,
                     (false, true) => FileRole::Written,
+                    (false, false) if self.changed_meanwhile(path) => FileRole::WrittenByOthers,
                     (false, false) => FileRole::Read,
                 };
-                let (size_bytes, hash) =
-                    if role == FileRole::Read { fingerprint(path) } else { None }.unwrap_or_default();
+                let (size_bytes, hash) = if role.is_read() { fingerprint(path) } else { None }.unwrap_or_default();
                 FileEntry { path: path.as_os_str().as_bytes().to_vec(), size_bytes, hash, role, content: None }
             })
             .collect()
@@ -166,7 +173,7 @@ impl Assets {
     /// Looks for files of the sizes that the entries of a recording have.
     pub(crate) fn below(folders: &[PathBuf], entries: &[FileEntry]) -> Assets {
         let mut assets = Assets::default();
-        for entry in entries.iter().filter(|entry| entry.role == FileRole::Read) {
+        for entry in entries.iter().filter(|entry| entry.role.is_read()) {
             assets.by_size.entry(entry.size_bytes).or_default();
         }
         folders.iter().for_each(|folder| assets.look(folder, 0));
@@ -211,7 +218,7 @@ pub(crate) struct Differences {
 /// Looks for the files of a manifest. What `other` has for one that differs is no difference.
 pub(crate) fn differences(manifest: &[FileEntry], mut other: impl FnMut(usize, &Path, bool) -> bool) -> Differences {
     let mut found = Differences::default();
-    for (number, entry) in manifest.iter().enumerate().filter(|(_, entry)| entry.role == FileRole::Read) {
+    for (number, entry) in manifest.iter().enumerate().filter(|(_, entry)| entry.role.is_read()) {
         let path = path_of(entry);
         let difference = difference(&path, entry);
         if other(number, &path, difference.is_some()) {

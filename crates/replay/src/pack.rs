@@ -6,7 +6,7 @@ use crate::overlay::archived_name;
 use crate::regular;
 use crate::scratch::Scratch;
 use crate::state::{Chunks, append_mtime};
-use prony_demo::{ArchiveLimits, Demo, DemoError, FILES_ARCHIVE, FileEntry, FileRole, MemberKind, StateArchiveWalk};
+use prony_demo::{ArchiveLimits, Demo, DemoError, FILES_ARCHIVE, FileEntry, MemberKind, StateArchiveWalk};
 use prony_demo::{RewriteError, WriteError, Writer, WriterOptions};
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -100,7 +100,7 @@ pub fn needed(files: &[FileEntry]) -> impl Iterator<Item = &FileEntry> {
 }
 
 pub(crate) fn is_needed(entry: &FileEntry) -> bool {
-    entry.role == FileRole::Read && entry.content.is_none() && !regular::is_below_made_up(&path_of(entry))
+    entry.role.is_read() && entry.content.is_none() && !regular::is_below_made_up(&path_of(entry))
 }
 
 /// Appends the archive of files to a demo and tells each entry where its content is. `find` says where a file lies now.

@@ -705,6 +705,8 @@ fn examine_surroundings<R: io::Read + io::Seek>(
         found.written.push(path.display().to_string());
         warnings.push(Warning::Written(path));
     }
+    let others = trailer.files.iter().filter(|file| file.role == FileRole::WrittenByOthers);
+    found.written_by_others = others.map(|file| PathBuf::from(program::os(&file.path)).display().to_string()).collect();
     found
 }
 

@@ -166,6 +166,8 @@ pub struct Surroundings {
     pub command_given: bool,
     /// Files that the server wrote while recording, in no state directory.
     pub written: Vec<String>,
+    /// Files that it read, and that a program without records wrote meanwhile.
+    pub written_by_others: Vec<String>,
     /// Files that it read, and that have another content here.
     pub changed: Vec<String>,
     /// Libraries that are not those of the recording.

@@ -53,11 +53,18 @@ pub enum FileRole {
     Executable,
     /// Asked for and not there.
     Missing,
+    /// File that was only read, and that a program without records wrote while the server ran.
+    WrittenByOthers,
     /// A role that this version does not know.
     Other(u8),
 }
 
 impl FileRole {
+    /// True for a file that the server only read.
+    pub const fn is_read(self) -> bool {
+        matches!(self, FileRole::Read | FileRole::WrittenByOthers)
+    }
+
     const fn number(self) -> u8 {
         match self {
             FileRole::Read => 0,
@@ -65,6 +72,7 @@ impl FileRole {
             FileRole::State => 2,
             FileRole::Executable => 3,
             FileRole::Missing => 4,
+            FileRole::WrittenByOthers => 5,
             FileRole::Other(number) => number,
         }
     }
@@ -76,6 +84,7 @@ impl FileRole {
             2 => FileRole::State,
             3 => FileRole::Executable,
             4 => FileRole::Missing,
+            5 => FileRole::WrittenByOthers,
             _ => FileRole::Other(number),
         }
     }

@@ -2,13 +2,15 @@
 //! done again, or is not wanted in a replay; the others are made for real, for the process that the server means.
 
 use super::super::failures::{Fallible, at_descriptor, at_path};
+use super::super::notes;
 use super::super::pids;
 use super::super::real::hooks;
+use super::super::recorder::Piece;
 use super::super::state::{errno, set_errno};
-use super::recorded_plain;
 use super::signal::sent;
+use super::{recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
-use prony_demo::Op;
+use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 
 /// Head of the calls on capabilities (`struct __user_cap_header_struct`).
@@ -49,6 +51,58 @@ pub(super) unsafe fn made_at<T: Fallible>(
 ) -> T {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe { at_path(name, path, pids::in_path(path, real)) }
+}
+
+// Of `linux/ptrace.h`.
+const GET_FILTER: c_uint = 0x420c;
+const GET_SYSCALL_INFO: c_uint = 0x420e;
+
+/// A call about a traced process, which a replay does not trace: it may have ended there, or be far ahead.
+unsafe fn traced(request: c_uint, data: *mut u8, real: impl FnOnce() -> c_long) -> c_long {
+    let mut word: c_long = 0;
+    let reads_word = [libc::PTRACE_PEEKTEXT, libc::PTRACE_PEEKDATA, libc::PTRACE_PEEKUSER].contains(&request);
+    let (to, length) = match request {
+        _ if reads_word => ((&raw mut word).cast(), size_of::<c_long>()),
+        libc::PTRACE_GETEVENTMSG => (data, size_of::<c_long>()),
+        libc::PTRACE_GETSIGINFO => (data, size_of::<libc::siginfo_t>()),
+        libc::PTRACE_GETSIGMASK => (data, size_of::<u64>()),
+        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+        libc::PTRACE_GETREGS => (data, size_of::<libc::user_regs_struct>()),
+        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+        libc::PTRACE_GETFPREGS => (data, size_of::<libc::user_fpregs_struct>()),
+        // Answers of any length.
+        libc::PTRACE_GETREGSET | libc::PTRACE_PEEKSIGINFO | GET_FILTER | GET_SYSCALL_INFO => {
+            notes::uncovered(&[b"what `ptrace` reads of a process beyond words and registers is not recorded"]);
+            (std::ptr::null_mut(), 0)
+        }
+        _ => (std::ptr::null_mut(), 0),
+    };
+    let made = || {
+        set_errno(0);
+        let result = real();
+        if !reads_word || (result == -1 && errno() != 0) {
+            return result.min(0) as isize;
+        }
+        // SAFETY: it is the word above.
+        unsafe { to.cast::<c_long>().write(result) };
+        0
+    };
+    // SAFETY: the caller passes room for what the request is answered with.
+    unsafe {
+        let read = |result| if result == 0 { Piece::some(PartKind::Value, to, length) } else { Piece::Nothing };
+        let result = recorded(
+            Op::Ptrace,
+            -1,
+            request,
+            made,
+            |result| [read(result)],
+            |answer| {
+                answer.fill(PartKind::Value, 0, to, length);
+                answer.success()
+            },
+        );
+        if reads_word && result == 0 { word } else { result as c_long }
+    }
 }
 
 hooks! {
@@ -111,7 +165,7 @@ hooks! {
     }
 
     fn ptrace(request: c_uint, pid: pid_t, address: *mut c_void, data: *mut c_void) -> c_long {
-        real::ptrace(request, pids::real(pid), address, data)
+        traced(request, data.cast(), || real::ptrace(request, pids::real(pid), address, data))
     }
 
     fn capget(header: *mut c_void, data: *mut c_void) -> c_int {

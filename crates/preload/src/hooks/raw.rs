@@ -34,7 +34,6 @@ pub fn meant(number: c_long, mut arguments: [usize; 6]) -> [usize; 6] {
         | libc::SYS_get_robust_list
         | libc::SYS_migrate_pages
         | libc::SYS_move_pages => &[0],
-        libc::SYS_ptrace => &[1],
         libc::SYS_ioprio_get | libc::SYS_ioprio_set if arguments[0] == PROCESS => &[1],
         libc::SYS_kcmp => &[0, 1],
         _ => &[],
@@ -333,6 +332,19 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
                 }
                 0
             }
+            // The kernel writes what libc's function returns.
+            libc::SYS_ptrace => {
+                let result = libc::ptrace(a as c_uint, b as pid_t, c, d);
+                match a as c_uint {
+                    libc::PTRACE_PEEKTEXT | libc::PTRACE_PEEKDATA | libc::PTRACE_PEEKUSER
+                        if result != -1 || errno() == 0 =>
+                    {
+                        (d as *mut c_long).write(result);
+                        0
+                    }
+                    _ => result,
+                }
+            }
             // The kernel's own answer is never negative.
             libc::SYS_getpriority => {
                 set_errno(0);
@@ -577,7 +589,6 @@ fn is_harmless(number: c_long) -> bool {
         libc::SYS_ustat,
         #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
         libc::SYS_modify_ldt,
-        libc::SYS_ptrace,
     ]
     .contains(&number)
 }

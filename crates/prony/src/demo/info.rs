@@ -165,7 +165,12 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     if let Some(trailer) = trailer {
         line("server", server_exit(trailer.exit));
         let opened = |role| trailer.files.iter().filter(|file| file.role == role).count() as u64;
-        let roles = [(FileRole::Read, "read"), (FileRole::Written, "written"), (FileRole::State, "in state")];
+        let roles = [
+            (FileRole::Read, "read"),
+            (FileRole::WrittenByOthers, "read and written by others"),
+            (FileRole::Written, "written"),
+            (FileRole::State, "in state"),
+        ];
         let roles = roles.into_iter().filter(|&(role, _)| opened(role) > 0);
         let roles: Vec<String> = roles.map(|(role, word)| format!("{} {word}", thousands(opened(role)))).collect();
         line("files", roles.join(", "));
@@ -353,6 +358,7 @@ fn set_id_file(file: &SetIdFile) -> Value {
 
 fn file(file: &FileEntry) -> Value {
     let role = match file.role {
+        FileRole::WrittenByOthers => "read, written by others".to_owned(),
         FileRole::Other(number) => format!("role {number}"),
         known => format!("{known:?}").to_lowercase(),
     };

@@ -179,6 +179,9 @@ pub(super) fn sentence(cause: &Cause) -> String {
         Cause::Written(files) => {
             format!("the server wrote {} while recording, outside any --state directory", names(files))
         }
+        Cause::WrittenByOthers(files) => {
+            format!("another program wrote {} while the server was recorded, and the server read it", names(files))
+        }
         Cause::ChangedFiles(files) => format!("{} changed since the recording", names(files)),
         Cause::Libraries(files) => format!("a different library than recorded: {}", names(files)),
         Cause::CloseNumbers => "floating-point numbers that differ slightly".to_owned(),
@@ -293,6 +296,9 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         }
         Cause::Written(_) => "record again with --state and their directory, so that each replay finds their \
                               original content"
+            .to_owned(),
+        Cause::WrittenByOthers(_) => "record with --follow-exec if the server runs that program: a replay then runs it \
+                                      too; a replay finds only the content of the end of the recording otherwise"
             .to_owned(),
         Cause::ChangedFiles(_) if !report.directories_outside.is_empty() => step_for_outside(report),
         Cause::ChangedFiles(_) => "restore the recorded content, or record again".to_owned(),

@@ -598,6 +598,16 @@ fn a_wait_for_a_condition_that_a_signal_interrupts_holds_no_mutex_in_a_replay() 
     replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
 }
 
+#[test]
+fn a_child_that_traces_its_parent_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("traced");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "traced.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
 /// Records of acquisitions in a demo.
 fn acquisitions(demo: &Path) -> usize {
     let calls = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock"];

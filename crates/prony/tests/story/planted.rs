@@ -72,7 +72,7 @@ const fn build(how: &'static str, build: Build, causes: &'static [&'static str])
     Planted { how, before: write, after: nothing, build, causes }
 }
 
-const PLANTED: [Planted; 34] = [
+const PLANTED: [Planted; 35] = [
     fails("chmod", write, remove),
     fails("truncate", write, remove),
     fails("utime", write, remove),
@@ -120,6 +120,7 @@ const PLANTED: [Planted; 34] = [
     },
     Planted { causes: &["missing_file"], ..fails("content", write, remove) },
     Planted { causes: &["written_files"], ..fails("counter", nothing, nothing) },
+    Planted { causes: &["written_by_others"], ..fails("shell", nothing, nothing) },
     build("build", Build::Other, &["other_build"]),
     build("packet-size", Build::Other, &["other_build"]),
     build("build", Build::Replaced, &["replaced_program"]),

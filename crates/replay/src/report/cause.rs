@@ -33,6 +33,8 @@ pub enum Cause {
     SharedMemory(String),
     /// The server wrote these files while recording, in no state directory.
     Written(Vec<String>),
+    /// Programs without records wrote these files while the server was recorded.
+    WrittenByOthers(Vec<String>),
     /// Content of these files differs from the recording.
     ChangedFiles(Vec<String>),
     /// Other versions of these libraries were loaded than in the recording.
@@ -65,6 +67,7 @@ impl Cause {
             Cause::Listing(_) => "changed_listing",
             Cause::SharedMemory(_) => "shared_memory",
             Cause::Written(_) => "written_files",
+            Cause::WrittenByOthers(_) => "written_by_others",
             Cause::ChangedFiles(_) => "changed_files",
             Cause::Libraries(_) => "libraries",
             Cause::CloseNumbers => "close_numbers",
