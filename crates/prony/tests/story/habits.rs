@@ -608,6 +608,16 @@ fn a_child_that_traces_its_parent_replays_identically() {
     replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
 }
 
+#[test]
+fn children_threads_and_timers_with_numbers_of_earlier_ones_replay_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("reused");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "reused.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
 /// Records of acquisitions in a demo.
 fn acquisitions(demo: &Path) -> usize {
     let calls = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock"];
