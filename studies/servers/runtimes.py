@@ -29,6 +29,9 @@ def runtime(name, packages, command, files=None, prepare=None, **more):
     return Server(name, "runtime", packages, command, LOAD, files=files or {}, prepare=prepare or [], **more)
 
 
+JETTY = ":".join(f"/usr/share/java/{name}.jar" for name in ["jetty9-server", "jetty9-http", "jetty9-io", "jetty9-util", "servlet-api"])
+NETTY = ":".join(f"/usr/share/java/netty-{name}.jar" for name in ["buffer", "codec", "codec-http", "common", "handler", "resolver", "transport"])
+
 RUNTIMES = [
     runtime(
         "java",
@@ -66,7 +69,63 @@ public class Answers {
             "state/temp/none": "",
             "state/logs/none": "",
         },
-        ["cp /etc/tomcat10/web.xml @state@/conf/", "for n in $(seq 0 999); do ln -s a @state@/webapps/ROOT/$n; done"],
+        ["cp /etc/tomcat10/web.xml @state@/conf/", "for n in $(seq 0 999); do cp @state@/webapps/ROOT/a @state@/webapps/ROOT/$n; done"],
+    ),
+    runtime(
+        "jetty",
+        "libjetty9-java openjdk-17-jdk-headless",
+        f"java -Xmx64m -cp {JETTY}:@dir@ Pages",
+        {
+            "Pages.java": """import javax.servlet.http.*;
+import org.eclipse.jetty.server.*;
+import org.eclipse.jetty.server.handler.AbstractHandler;
+public class Pages extends AbstractHandler {
+    public void handle(String path, Request base, HttpServletRequest request, HttpServletResponse response) throws java.io.IOException {
+        response.getOutputStream().print((path + " " + Math.random() + " " + System.currentTimeMillis()).repeat(20));
+        base.setHandled(true);
+    }
+    public static void main(String[] arguments) throws Exception {
+        var server = new Server(new java.net.InetSocketAddress("127.0.0.1", @port@));
+        server.setHandler(new Pages());
+        server.start();
+    }
+}
+"""
+        },
+        [f"javac -cp {JETTY} -d @dir@ @dir@/Pages.java"],
+    ),
+    runtime(
+        "netty",
+        "libnetty-java openjdk-17-jdk-headless",
+        f"java -Xmx64m -cp {NETTY}:@dir@ Pages",
+        {
+            "Pages.java": """import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.*;
+import io.netty.channel.nio.NioEventLoopGroup;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.*;
+public class Pages extends ChannelInitializer<SocketChannel> {
+    static class Answer extends SimpleChannelInboundHandler<FullHttpRequest> {
+        protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
+            var text = (request.uri() + " " + Math.random() + " " + System.currentTimeMillis()).repeat(20);
+            var answer = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, Unpooled.wrappedBuffer(text.getBytes()));
+            HttpUtil.setContentLength(answer, text.length());
+            context.writeAndFlush(answer);
+        }
+    }
+    protected void initChannel(SocketChannel channel) {
+        channel.pipeline().addLast(new HttpServerCodec(), new HttpObjectAggregator(65536), new Answer());
+    }
+    public static void main(String[] arguments) throws Exception {
+        new ServerBootstrap().group(new NioEventLoopGroup(1), new NioEventLoopGroup(2)).channel(NioServerSocketChannel.class)
+            .childHandler(new Pages()).bind("127.0.0.1", @port@).sync();
+    }
+}
+"""
+        },
+        [f"javac -cp {NETTY} -d @dir@ @dir@/Pages.java"],
     ),
     runtime("deno", "nodejs", "@tools@/node_modules/deno/deno run -A @dir@/server.js", {
         "server.js": "Deno.serve({ port: @port@, hostname: '127.0.0.1' }, (q) => new Response((q.url + Date.now() + Math.random()).repeat(20)));\n"

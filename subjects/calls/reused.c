@@ -11,6 +11,14 @@
 #include <time.h>
 
 static pid_t first;
+
+/* Another build asks more often. */
+static pid_t own_number(void) {
+#ifdef OTHER_BUILD
+    if (getpid() != getpid()) return -1;
+#endif
+    return getpid();
+}
 static volatile sig_atomic_t signals;
 
 static void on_signal(int number) {
@@ -66,7 +74,8 @@ static void answer(unsigned number, char *text, size_t room) {
     pthread_t thread;
     must(pthread_create(&thread, NULL, number_of_thread, &thread_number) == 0, "pthread_create");
     must(pthread_join(thread, NULL) == 0, "pthread_join");
-    snprintf(text, room, "%u: child %d (%d, %x), thread %d, %d more", number, child, own, status, thread_number, expirations());
+    snprintf(text, room, "%u of %d: child %d (%d, %x), thread %d, %d more", number, own_number(), child, own, status,
+             thread_number, expirations());
 }
 
 int main(int count, char **arguments) {

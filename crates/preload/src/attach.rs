@@ -27,6 +27,7 @@ extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *m
         restore_preload_variable(environment);
         stack::find();
         attach(mark);
+        java::set_options(environment);
         // Programs begin with 0.
         set_errno(0);
     }
@@ -159,7 +160,6 @@ unsafe fn attach(mark: *const c_char) {
         }
         hooks::begin_randomness();
         failures::begin();
-        java::set_options();
         objects::watch();
         objects::name_interposer();
         stack::look_for_collector();

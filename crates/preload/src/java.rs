@@ -2,38 +2,48 @@
 
 use super::notes;
 use super::report::Text;
-use super::thread::PassThrough;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Variable from which a virtual machine takes options.
-const VARIABLE: &CStr = c"JAVA_TOOL_OPTIONS";
+const VARIABLE: &[u8] = b"JAVA_TOOL_OPTIONS=";
 /// The counters of a virtual machine lie in a file below `/tmp`, beside those of all others of this user, among which it
 /// cleans up: what it finds there is another thing in each replay.
 const OPTION: &[u8] = b"-XX:-UsePerfData";
 
+/// The variable with its value, as it stands in the environment. Written before `main`, by the only thread.
+static mut GIVEN: [u8; 4096] = [0; 4096];
+
 /// Gives the option to a program that begins as a virtual machine.
-pub fn set_options() {
-    // SAFETY: the process has one thread, names and values are C strings, and the walk visits objects that are mapped.
+///
+/// # Safety
+/// The process has one thread, `environment` is an array of C strings that ends with a null pointer, and nobody else uses it.
+pub unsafe fn set_options(environment: *mut *mut c_char) {
+    // SAFETY: `place` moves up to the null pointer, behind which the stack goes on; the walk visits objects that are mapped.
     unsafe {
         if libc::dl_iterate_phdr(Some(is_of_java), std::ptr::null_mut()) == 0 {
             return;
         }
-        let _pass_through = PassThrough::enter();
-        let given = libc::getenv(VARIABLE.as_ptr());
-        let given = if given.is_null() { &[][..] } else { CStr::from_ptr(given).to_bytes() };
+        let mut place = environment;
+        while !(*place).is_null() && !CStr::from_ptr(*place).to_bytes().starts_with(VARIABLE) {
+            place = place.add(1);
+        }
+        let given = if (*place).is_null() { VARIABLE } else { CStr::from_ptr(*place).to_bytes() };
         if given.windows(OPTION.len()).any(|part| part == OPTION) {
             return;
         }
-        let mut value = [0; 4096];
-        if given.len() + OPTION.len() + 2 > value.len() {
+        // Variables of this library were taken out before, so there is room for one more. libc's `setenv` would make an
+        // environment of its own, from which libc returns to this one before `main`.
+        let has_room = !(*place).is_null() || (*place.add(1)).is_null();
+        let room = &mut *(&raw mut GIVEN);
+        if !has_room || given.len() + OPTION.len() + 2 > room.len() {
             return;
         }
-        let mut text = Text { to: &mut value, used: 0 };
+        let mut text = Text { to: room, used: 0 };
         text.put(given);
-        text.put(if given.is_empty() { b"" } else { b" " });
+        text.put(if given == VARIABLE { b"" } else { b" " });
         text.put(OPTION);
         text.put(b"\0");
-        libc::setenv(VARIABLE.as_ptr(), value.as_ptr().cast(), 1);
+        *place = (&raw mut GIVEN).cast();
     }
     notes::covered(&[b"Java is given -XX:-UsePerfData, as counters of other virtual machines would be in its way"]);
 }

@@ -6,6 +6,7 @@ use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{Answer, class, count, end_process, next, number, replay_signal, step, taken};
 use crate::descriptors;
+use crate::pids;
 use crate::report::{self, Finding};
 use crate::state::{self, control, index, leader, slot};
 use crate::thread::{PASS_THROUGH, Thread};
@@ -247,7 +248,10 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
                 return without(thread, 0);
             }
             Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
-            Op::Getpid | Op::Gettid => return without(thread, i64::from(slot().pid.load(Ordering::Relaxed))),
+            Op::Getpid | Op::Gettid => {
+                let own = if op == Op::Getpid { &slot().pid } else { &(*(*thread).slot).tid };
+                return without(thread, i64::from(pids::recorded(own.load(Ordering::Relaxed))));
+            }
             _ => {}
         }
         if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {

@@ -441,6 +441,7 @@ fn a_java_virtual_machine_replays_identically() {
             get("/quit");
         });
         assert_eq!(recording.code, 0, "{recording}");
+        assert!(recording.said.contains("Picked up JAVA_TOOL_OPTIONS: -XX:-UsePerfData"), "{recording}");
         replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
         fs::remove_file(&demo).expect("it was recorded");
     }
@@ -614,8 +615,10 @@ fn children_threads_and_timers_with_numbers_of_earlier_ones_replay_identically()
     let scratch = Scratch::new("reused");
     let address = free_address();
     let command = vec![compiled(&scratch, "reused.c", &[]), address.port().to_string()];
-    let (_, demo) = recorded(&scratch, address, command, &[]);
+    let (_, demo) = recorded(&scratch, address, command.clone(), &[]);
     replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+    let other = vec![compiled(&scratch, "reused.c", &["-DOTHER_BUILD"]), address.port().to_string()];
+    replay(&scratch, &demo, &[], &other).assert_identical();
 }
 
 /// Records of acquisitions in a demo.
