@@ -140,6 +140,9 @@ struct InterfaceList {
     buffer: *mut u8,
 }
 
+/// Stands for the list where a program asks only for its length.
+static NO_INTERFACES: [u8; 1024 * size_of::<libc::ifreq>()] = [0; 1024 * size_of::<libc::ifreq>()];
+
 /// A flush to the disk. Of a standard stream it is answered: what a replay has there may have no disk.
 unsafe fn flushed(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if !descriptors::is_answered(fd) {
@@ -383,8 +386,15 @@ hooks! {
             || real::ioctl(fd, request, argument) as isize,
             |failed| match request {
                 _ if failed == -1 || argument.is_null() => [Piece::Nothing],
-                _ if request as u32 == SIOCGIFCONF && (*list).buffer.is_null() => [Piece::Nothing],
-                _ if request as u32 == SIOCGIFCONF => [Piece::some(PartKind::Value, (*list).buffer, (*list).length.max(0) as usize)],
+                _ if request as u32 == SIOCGIFCONF => {
+                    let length = (*list).length.max(0) as usize;
+                    // Without a buffer, the kernel says how many bytes there would be.
+                    let (buffer, most) = match (*list).buffer {
+                        buffer if buffer.is_null() => (NO_INTERFACES.as_ptr(), NO_INTERFACES.len()),
+                        buffer => (buffer.cast_const(), usize::MAX),
+                    };
+                    [Piece::some(PartKind::Value, buffer, length.min(most))]
+                }
                 _ => [Piece::some(PartKind::Value, argument.cast(), written_by(request))],
             },
             |answer| {
@@ -394,7 +404,9 @@ hooks! {
                     let bytes = answer.part(PartKind::Value, 0);
                     let length = bytes.len().min(written_by(request));
                     bytes.as_ptr().copy_to_nonoverlapping(argument.cast(), length);
-                } else if !(*list).buffer.is_null() {
+                } else if (*list).buffer.is_null() {
+                    (*list).length = answer.part(PartKind::Value, 0).len() as c_int;
+                } else {
                     let room = (*list).length.max(0) as usize;
                     (*list).length = answer.fill(PartKind::Value, 0, (*list).buffer, room) as c_int;
                 }

@@ -621,6 +621,16 @@ fn children_threads_and_timers_with_numbers_of_earlier_ones_replay_identically()
     replay(&scratch, &demo, &[], &other).assert_identical();
 }
 
+#[test]
+fn the_list_of_interfaces_has_the_recorded_length() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("interfaces");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "interfaces.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
 /// Records of acquisitions in a demo.
 fn acquisitions(demo: &Path) -> usize {
     let calls = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock"];
