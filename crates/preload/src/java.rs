@@ -34,7 +34,8 @@ pub unsafe fn set_options(environment: *mut *mut c_char) {
         // Variables of this library were taken out before, so there is room for one more. libc's `setenv` would make an
         // environment of its own, from which libc returns to this one before `main`.
         let has_room = !(*place).is_null() || (*place.add(1)).is_null();
-        let room = &mut *(&raw mut GIVEN);
+        let given_room = &raw mut GIVEN;
+        let room = &mut *given_room;
         if !has_room || given.len() + OPTION.len() + 2 > room.len() {
             return;
         }
@@ -43,7 +44,7 @@ pub unsafe fn set_options(environment: *mut *mut c_char) {
         text.put(if given == VARIABLE { b"" } else { b" " });
         text.put(OPTION);
         text.put(b"\0");
-        *place = (&raw mut GIVEN).cast();
+        *place = given_room.cast();
     }
     notes::covered(&[b"Java is given -XX:-UsePerfData, as counters of other virtual machines would be in its way"]);
 }

@@ -64,6 +64,3 @@ mod versions;
 mod attach;
 mod java;
 mod objects;
-
-#[cfg(test)]
-mod layers;

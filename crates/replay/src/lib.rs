@@ -8,76 +8,44 @@
 //! (`launch`).
 #![deny(unsafe_code)]
 
-mod calls;
-mod cause;
+// Memory that is shared with the server, and files.
 mod channel;
-mod compare;
-mod decoded;
-mod decoder;
-mod directory;
-mod diverged;
-mod environment;
-mod facts;
-mod failures;
 mod files;
-mod functions;
-mod inspection;
-mod known;
-mod launch;
-mod layout;
-mod library;
-mod limits;
-mod listings;
-mod merge;
-mod numbers;
-mod objects;
-mod order;
-mod overlay;
-mod pack;
-mod partial;
-mod printed;
-mod processor;
-mod program;
-mod raw_calls;
-mod record;
-mod regular;
-mod replay;
+
+// The server, and what is said of it.
 mod report;
+mod server;
+
+// A build on its tape, and what it did beside what was recorded.
 mod run;
-mod scratch;
-mod search;
-mod sockets;
-mod state;
-mod syscalls;
-mod tape;
-mod trusted;
-mod unrecorded;
-mod windows;
+mod verdict;
+
+// The verbs.
+mod record;
+mod replay;
 
 pub use channel::{Counted, Fault, RecordScope};
-pub use decoder::{DecoderError, Side};
-pub use environment::{Origin, kept_from_strangers, loads_code};
-pub use inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
-pub use known::{KnownDemos, KnownError};
-pub use layout::LayoutError;
-pub use library::has_i386;
-pub use limits::Limits;
-pub use listings::ChangedListing;
-pub use numbers::{Number, NumberChange, NumberForm};
-pub use overlay::OverlayError;
-pub use pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, needed, pack_files};
-pub use program::ProgramError;
+pub use files::inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
+pub use files::known::{KnownDemos, KnownError};
+pub use files::layout::LayoutError;
+pub use files::limits::Limits;
+pub use files::overlay::OverlayError;
+pub use files::pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, needed, pack_files};
+pub use files::regular::FileError;
+pub use files::state::StateError;
+pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::{RecordError, RecordOptions, exit_text, record};
-pub use regular::FileError;
 pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{
-    BeyondLimit, Cause, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
-    ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport,
-    Verdict, Warning, WeakReason,
+    BeyondLimit, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall,
+    FilesLacking, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport,
+    Surroundings, ThreadReport, Unrecorded, Verdict, Warning, WeakReason,
 };
-pub use state::StateError;
-pub use tape::TapeError;
+pub use run::decoder::{DecoderError, Side};
+pub use run::tape::TapeError;
 #[doc(hidden)]
-pub use tape::lay_out_demo;
-pub use trusted::{TrustedDemos, TrustedError};
-pub use unrecorded::Unrecorded;
+pub use run::tape::lay_out_demo;
+pub use server::environment::{Origin, kept_from_strangers, loads_code};
+pub use server::library::has_i386;
+pub use server::program::ProgramError;
+pub use verdict::numbers::{Number, NumberChange, NumberForm};

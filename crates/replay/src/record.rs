@@ -1,22 +1,23 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
-use crate::calls;
+use crate::channel::merge::Merger;
+use crate::channel::merge::note_text;
 use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
-use crate::environment;
-use crate::facts::describe_machine;
-use crate::files::Opened;
-use crate::known::KnownDemos;
-use crate::launch::beside::{self, Beside};
-use crate::launch::{Input, Launch, Launched};
-use crate::library::{self, Libraries};
-use crate::merge::Merger;
-use crate::objects::{self, Loaded, is_excluded, is_ordinary};
-use crate::pack::{self, PackLimits};
-use crate::partial;
-use crate::program::{self, Program, ProgramError};
+use crate::files::known::KnownDemos;
+use crate::files::manifest::Opened;
+use crate::files::pack::{self, PackLimits};
+use crate::files::partial;
+use crate::files::state::{self, StateError};
 use crate::report::{Progress, RecordReport, RecordWarning};
-use crate::search;
-use crate::state::{self, StateError};
+use crate::server::calls;
+use crate::server::environment;
+use crate::server::facts::describe_machine;
+use crate::server::launch::beside::{self, Beside};
+use crate::server::launch::{EBADF, Input, Launch, Launched};
+use crate::server::library::{self, Libraries};
+use crate::server::objects::{self, Loaded, is_excluded, is_ordinary};
+use crate::server::program::{self, Program, ProgramError};
+use crate::server::search;
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
@@ -125,8 +126,6 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::System { what, error }
 }
 
-/// The kernel's error for a descriptor above the limit.
-pub(crate) const EBADF: i32 = 9;
 /// Time that the recorder sleeps when there was nothing to drain.
 const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
@@ -699,12 +698,6 @@ fn once_each(texts: &mut Vec<String>) {
 
 fn sent_bytes(record: &[u8]) -> u64 {
     Parts::new(record).filter(|part| part.kind == PartKind::Out as u8).map(|part| part.bytes.len() as u64).sum()
-}
-
-/// Text of a note's record; `None` for other records.
-pub(crate) fn note_text(record: &[u8]) -> Option<String> {
-    let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
-    Some(String::from_utf8_lossy(part.bytes).into_owned())
 }
 
 /// End of a server as a phrase: `exited with 1`, `was ended by SIGTERM`.

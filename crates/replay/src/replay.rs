@@ -1,37 +1,37 @@
 //! Replaying: a build on a demo, as often as asked, and what it came to.
 
-use crate::cause;
 use crate::channel::{ClockShift, Fault};
-use crate::compare;
-use crate::decoded::{self, Comparison, JudgeError, Unlike};
-use crate::decoder::DecoderError;
-use crate::diverged;
-use crate::environment::{self, Filter, Origin, Withheld};
-use crate::facts::flags_lacking;
-use crate::failures::{self, Place};
-use crate::files::{self, Assets};
-use crate::known::KnownDemos;
-use crate::launch::Launched;
-use crate::layout::LayoutError;
-use crate::library::Libraries;
-use crate::limits::Limits;
-use crate::listings;
-use crate::overlay::{self, Attributes, OverlayError, Plan, Roots};
-use crate::printed::Printed;
-use crate::program::{self, Program, ProgramError};
-use crate::record::EBADF;
-use crate::regular::is_below_made_up;
+use crate::files::known::KnownDemos;
+use crate::files::layout::LayoutError;
+use crate::files::limits::Limits;
+use crate::files::manifest::{self, Assets};
+use crate::files::overlay::{self, Attributes, OverlayError, Plan, Roots};
+use crate::files::regular::{self, is_below_made_up};
+use crate::files::scratch;
+use crate::files::state::{self, RestoreOptions, Restored, StateError};
+use crate::files::trusted::TrustedDemos;
 use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
     Verdict, Warning, WeakReason,
 };
+use crate::run::decoder::DecoderError;
+use crate::run::printed::Printed;
+use crate::run::sockets;
+use crate::run::tape::{Tape, TapeError};
 use crate::run::{Observed, ObservedKind, Outcome, RunError, Setup, run_once};
-use crate::scratch;
-use crate::sockets;
-use crate::state::{self, RestoreOptions, Restored, StateError};
-use crate::tape::{Tape, TapeError};
-use crate::trusted::TrustedDemos;
-use crate::unrecorded::{self, Times};
+use crate::server::environment::{self, Filter, Origin, Withheld};
+use crate::server::facts::flags_lacking;
+use crate::server::launch::EBADF;
+use crate::server::launch::Launched;
+use crate::server::library::Libraries;
+use crate::server::program::{self, Program, ProgramError};
+use crate::verdict::cause;
+use crate::verdict::compare;
+use crate::verdict::decoded::{self, Comparison, JudgeError, Unlike};
+use crate::verdict::diverged;
+use crate::verdict::failures::{self, Place};
+use crate::verdict::listings;
+use crate::verdict::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
 use prony_text::Untrusted;
@@ -209,7 +209,7 @@ pub enum Privilege {
 impl Privilege {
     /// Privilege that a demo with this header needs, if any; `build`: the user names a command.
     pub fn of(header: &Header, build: bool) -> Option<Privilege> {
-        let os = |texts: &[Vec<u8>]| texts.iter().map(|text| program::os(text)).collect::<Vec<_>>();
+        let os = |texts: &[Vec<u8>]| texts.iter().map(|text| regular::os(text)).collect::<Vec<_>>();
         match (build, header.state_directories.is_empty()) {
             (false, _) => Some(Privilege::Command(os(&header.argv))),
             (true, false) => {
@@ -262,7 +262,7 @@ impl<'a> Planned<'a> {
         let packed = trusted && !options.here && manifest.iter().any(|entry| entry.content.is_some());
         let attributes = if packed { state::file_attributes(demo, limits)? } else { BTreeMap::new() };
         let assets = Assets::below(if options.here { &[] } else { &options.assets }, manifest);
-        let stated = state::state_directories(demo).into_iter().chain([program::os(&demo.header().cwd).into()]);
+        let stated = state::state_directories(demo).into_iter().chain([regular::os(&demo.header().cwd).into()]);
         let roots = Roots::of(stated, &options.overlay);
         let (seen, plan, outside) = (BTreeSet::new(), Plan::default(), BTreeSet::new());
         Ok(Planned { manifest, options, trusted, attributes, assets, roots, seen, plan, withheld: 0, outside })
@@ -280,7 +280,7 @@ impl<'a> Planned<'a> {
             self.withheld += u64::from(is_had);
             return false;
         }
-        let name = content.and_then(|content| overlay::archived_name(&files::path_of(content)));
+        let name = content.and_then(|content| overlay::archived_name(&manifest::path_of(content)));
         let Some(seen) = overlay::seen_as(path) else { return false };
         let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
         let climbed = overlay::climbed(path).into_iter().filter(|path| !path.is_dir()).collect::<Vec<_>>();
@@ -395,13 +395,13 @@ impl<'a> Replayer<'a> {
             return Err(ReplayError::NotTrusted(privilege));
         }
         let command: Vec<OsString> = match build {
-            false => header.argv.iter().map(|argument| program::os(argument)).collect(),
+            false => header.argv.iter().map(|argument| regular::os(argument)).collect(),
             true => options.command.clone(),
         };
         let mut warnings = Vec::new();
         let mut withheld = Withheld::default();
         let mut environment: Vec<(OsString, OsString)> =
-            header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
+            header.environment.iter().map(|(name, value)| (regular::os(name), regular::os(value))).collect();
         // A build of the user's own is found, and loads what it loads, as if the user had started it.
         let own = |name: &OsStr| std::env::var_os(name);
         let filter =
@@ -422,7 +422,7 @@ impl<'a> Replayer<'a> {
             environment.retain(|(recorded, _)| recorded != name);
             environment.push((name.clone(), value.clone()));
         }
-        let cwd = PathBuf::from(program::os(&header.cwd));
+        let cwd = PathBuf::from(regular::os(&header.cwd));
         if origin != Origin::Own && is_made_up(&cwd) && !is_own(&listed) {
             return Err(ReplayError::WorkingDirectory(cwd));
         }
@@ -443,7 +443,7 @@ impl<'a> Replayer<'a> {
         let (tape, libraries) = lay_out(&mut demo, listed, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
-        let differences = files::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
+        let differences = manifest::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
         let Planned { mut plan, withheld: files_withheld, outside, .. } = planned;
         let directories_outside = outside.iter().map(|path| path.display().to_string()).collect();
         if !cwd.is_dir() {
@@ -648,7 +648,7 @@ fn warnings_of(withheld: &Withheld, origin: Origin) -> impl Iterator<Item = Warn
 /// True if this is the program that was recorded, with its arguments; `None` where that cannot be told.
 fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Option<bool> {
     let arguments = |command: &[OsString]| command.iter().skip(1).cloned().collect::<Vec<_>>();
-    let recorded: Vec<OsString> = header.argv.iter().map(|argument| program::os(argument)).collect();
+    let recorded: Vec<OsString> = header.argv.iter().map(|argument| regular::os(argument)).collect();
     if arguments(command) != arguments(&recorded) {
         return Some(false);
     }
@@ -692,7 +692,7 @@ fn examine_surroundings<R: io::Read + io::Seek>(
     }
     let Some(trailer) = demo.trailer() else { return found };
     for object in &trailer.objects {
-        let path = PathBuf::from(program::os(&object.path));
+        let path = PathBuf::from(regular::os(&object.path));
         // The same file may have been named by another path.
         let is_server = object.path == header.executable || object.build_id == header.build_id;
         if !is_server && !object.build_id.is_empty() && program::build_id(&path) != object.build_id {
@@ -701,12 +701,12 @@ fn examine_surroundings<R: io::Read + io::Seek>(
         }
     }
     for file in trailer.files.iter().filter(|file| file.role == FileRole::Written) {
-        let path = PathBuf::from(program::os(&file.path));
+        let path = PathBuf::from(regular::os(&file.path));
         found.written.push(path.display().to_string());
         warnings.push(Warning::Written(path));
     }
     let others = trailer.files.iter().filter(|file| file.role == FileRole::WrittenByOthers);
-    found.written_by_others = others.map(|file| PathBuf::from(program::os(&file.path)).display().to_string()).collect();
+    found.written_by_others = others.map(|file| PathBuf::from(regular::os(&file.path)).display().to_string()).collect();
     found
 }
 

@@ -26,7 +26,15 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("perf_map", &["profile/src/symbols/jit.rs"]),
     ("perf_script", &["profile/src/perf_script.rs"]),
     ("records", &["demo/src/dump.rs", "demo/src/pcap.rs", "demo/src/claim.rs"]),
-    ("replay_tape", &["replay/src/merge.rs", "replay/src/state.rs", "replay/src/layout.rs", "replay/src/overlay.rs"]),
+    (
+        "replay_tape",
+        &[
+            "replay/src/channel/merge.rs",
+            "replay/src/files/state.rs",
+            "replay/src/files/layout.rs",
+            "replay/src/files/overlay.rs",
+        ],
+    ),
     ("samples", &["stats/src/samples", "stats/src/samples.rs"]),
     ("softnic", &["softnic/src"]),
     ("state_archive", &["demo/src/state_archive.rs"]),

@@ -1,8 +1,30 @@
 //! A possible cause of a divergence.
 
 use super::{FailedCall, Passed, ProcessorChange, ThreadReport};
-use crate::listings::ChangedListing;
-use crate::unrecorded::Unrecorded;
+
+/// A directory that the server listed, and that held something else while recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedListing {
+    /// The path by which the server opened it.
+    pub path: String,
+    /// Names that are there now and were not.
+    pub added: Vec<String>,
+    /// Names that were there and are not now.
+    pub gone: Vec<String>,
+}
+
+/// What a number in an output is that differs from the recorded one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unrecorded {
+    /// A time since 1970: that of the recording there, that of the replay here; in these units a second.
+    Time(u64),
+    /// A time of `CLOCK_MONOTONIC`, which counts from the start of the machine; in these units a second.
+    Uptime(u64),
+    /// The inode of this file, here, as its directory lists it.
+    Inode(String),
+    /// An address of the process.
+    Address,
+}
 
 /// Possible cause of a divergence.
 #[derive(Debug, Clone, PartialEq, Eq)]

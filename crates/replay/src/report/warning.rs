@@ -1,7 +1,7 @@
 //! Warnings that qualify a demo or the result of a replay.
 
-use crate::environment::Origin;
-use crate::known::KnownError;
+use crate::files::known::KnownError;
+use crate::server::environment::Origin;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,0 +1,461 @@
+//! Single replay: a build on a tape, until it ends, diverges or starves.
+
+mod directory;
+mod order;
+pub(crate) mod sockets;
+pub(crate) mod tape;
+mod windows;
+
+pub(crate) mod decoder;
+pub(crate) mod printed;
+mod syscalls;
+
+use crate::channel::merge::Merger;
+use crate::channel::{
+    Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState,
+};
+use crate::files::mount::Mount;
+use crate::report::Doing;
+use crate::run::tape::{Source, Tape, TapeError};
+use crate::run::windows::{FeedError, Feeding};
+use crate::server::launch::{Input, Launch, Launched};
+use crate::server::library::Libraries;
+use crate::server::objects;
+use crate::server::program::{self, Architecture};
+use crate::server::search;
+use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
+use prony_demo::Head;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Inputs of a replay that are the same for every repetition.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) argv: &'a [std::ffi::OsString],
+    pub(crate) executable: &'a Path,
+    pub(crate) environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
+    pub(crate) cwd: &'a Path,
+    pub(crate) excluded: &'a [&'a [u8]],
+    /// File names of the objects in which the recording did not follow what they read from the processor.
+    pub(crate) unsearched: &'a [Vec<u8>],
+    pub(crate) libraries: &'a Libraries,
+    pub(crate) architecture: Architecture,
+    pub(crate) output: Option<&'a File>,
+    pub(crate) tolerant: bool,
+    /// Outputs are compared by what a decoder reads in them.
+    pub(crate) decoded: bool,
+    pub(crate) watchdog: Duration,
+    /// True if the build flushes standard output after each line.
+    pub(crate) line_by_line: bool,
+    pub(crate) clock: ClockShift,
+    pub(crate) demo_inode: u64,
+    /// Flag that is set when a signal asks to stop.
+    pub(crate) stop: Option<&'a AtomicBool>,
+}
+
+/// Reason why a replay was not completed.
+#[derive(Debug)]
+pub(crate) enum RunError {
+    System(io::Error),
+    /// The build wrote nonsense to the shared memory.
+    Channel(Fault),
+    /// The demo could not be unpacked any further.
+    Tape(TapeError),
+    Interrupted,
+}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> RunError {
+        RunError::System(error)
+    }
+}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        RunError::Channel(fault)
+    }
+}
+
+impl From<FeedError> for RunError {
+    fn from(error: FeedError) -> RunError {
+        match error {
+            FeedError::Tape(error) => RunError::Tape(error),
+            FeedError::Channel(fault) => RunError::Channel(fault),
+            FeedError::System(error) => RunError::System(error),
+        }
+    }
+}
+
+impl From<DrainError> for RunError {
+    fn from(error: DrainError) -> RunError {
+        match error {
+            DrainError::System(error) => RunError::System(error),
+            DrainError::Fault(fault) => RunError::Channel(fault),
+        }
+    }
+}
+
+/// An output that differs from the recorded one in a tolerant run.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) process: u16,
+    pub(crate) record: u64,
+    /// Number of the message within one call.
+    pub(crate) message: u32,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) kind: ObservedKind,
+    pub(crate) thread: u16,
+    pub(crate) op: u16,
+    pub(crate) fd: i32,
+    /// Address of an added output; `None` where the socket is connected, or the record has it.
+    pub(crate) destination: Option<Vec<u8>>,
+}
+
+/// How an observed output stands to the recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObservedKind {
+    /// Other bytes than the record has.
+    Differs,
+    /// No record has it; its number is that of the record that its thread stood before.
+    Added,
+    /// The record has it, and the build did not make it.
+    NotSent,
+}
+
+/// Result of one replay, before it is interpreted.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) counted: Counted,
+    pub(crate) frames: u64,
+    /// Times of the frames, of `frames_in_each` together.
+    pub(crate) frame_times: Vec<FrameTime>,
+    pub(crate) frames_in_each: u64,
+    pub(crate) divergence: Option<Divergence>,
+    pub(crate) starved: Option<Starved>,
+    /// A signal ended the build.
+    pub(crate) signal: Option<i32>,
+    /// The build ended without having followed the demo to its end.
+    pub(crate) ended_early: Option<ExitStatus>,
+    /// Threads that had not ended when the build did.
+    pub(crate) threads: Vec<ThreadState>,
+    /// The library came up in the build.
+    pub(crate) attached: bool,
+    /// The thread that was passed last in its turn: process, thread, record.
+    pub(crate) passed: (u32, u32, u64),
+    /// Calls made for real that failed, and how many there were.
+    pub(crate) failures: (Vec<FailedCall>, u32),
+    pub(crate) observed: Vec<Observed>,
+}
+
+/// A replay that got nowhere.
+#[derive(Debug)]
+pub(crate) struct Starved {
+    /// Threads with records left, and what they do.
+    pub(crate) threads: Vec<(ThreadState, Doing)>,
+    /// Activity of the process that was started.
+    pub(crate) process: Doing,
+    /// It makes calls all the time, of which the recording has none at this place.
+    pub(crate) spins: bool,
+}
+
+/// Interval at which the progress of the replay is checked.
+const LOOK: Duration = Duration::from_millis(50);
+/// A build that computes for longer than this many watchdog times in one call is given up too.
+const BUSY_FACTOR: u32 = 12;
+/// A build that makes so many calls within one watchdog time of which the recording has none waits for something that does not come:
+/// mostly for its clock, which goes on with the records only.
+const MOST_ADDED_CALLS: u64 = 100_000;
+
+/// Runs the build once against the tape.
+pub(crate) fn run_once(
+    setup: &Setup,
+    tape: &Tape,
+    mounts: &[Mount],
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome, RunError> {
+    let tapes = match &tape.source {
+        Source::Whole(file) => Tapes::Whole(file),
+        Source::Windows(plan) => Tapes::Windows { longest: plan.longest },
+    };
+    let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
+    let mut channel =
+        Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
+    channel.compare_decoded(setup.decoded);
+    if setup.line_by_line {
+        channel.print_line_by_line();
+    }
+    channel.shift_file_times(setup.clock);
+    channel.hide(setup.demo_inode);
+    let launch = Launch {
+        argv: setup.argv,
+        executable: setup.executable,
+        architecture: setup.architecture,
+        environment: setup.environment,
+        cwd: setup.cwd,
+        mounts,
+        output: setup.output,
+        input: Input::Nothing,
+        dies_with_us: true,
+        // The numbers of the recording are to be free.
+        inherits: false,
+    };
+    let start = Instant::now();
+    let _searcher = tape.past_libc.processor.then(|| Searcher::start(channel.scans(), setup));
+    let feeding = match &tape.source {
+        Source::Whole(_) => None,
+        Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
+    };
+    let mut server = launch.start(&channel, setup.libraries)?;
+    let mut merger = Merger::default();
+    let mut observed = Observations { all: Vec::new(), bytes: 0, limit: most_observed(setup, tape) };
+    let mut broken = None;
+    let mut progressed_at = start;
+    let mut last = 0;
+    let mut window = None;
+    let mut starved = None;
+    let mut status;
+    let mut shown_at = start;
+    loop {
+        let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
+        status = server.wait_for(interval)?;
+        if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            broken = Some(RunError::Interrupted);
+        } else if setup.tolerant {
+            broken = observed.gather(&mut channel, &mut merger).err();
+        }
+        if let Some(unfed) = feeding.as_ref().and_then(Feeding::failed) {
+            broken = Some(unfed.into());
+        }
+        if broken.is_some() {
+            break;
+        }
+        if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
+            break;
+        }
+        let now = Instant::now();
+        let records = channel.progress().wrapping_add(feeding.as_ref().map_or(0, Feeding::progress));
+        if now.duration_since(shown_at) > Duration::from_millis(200) {
+            shown_at = now;
+            progress(channel.counted().records);
+        }
+        if channel.divergence().is_some() {
+            server.kill_group();
+            continue;
+        }
+        if records != last {
+            (last, progressed_at) = (records, now);
+            window = None;
+            continue;
+        }
+        let (since, busy_before, added_before) =
+            *window.get_or_insert_with(|| (now, busy_s(&channel), added(&channel)));
+        if now.duration_since(since) > setup.watchdog {
+            // Long work is no starvation: as long as the build uses the CPU for its own it gets more time.
+            let busy_now = busy_s(&channel);
+            let is_busy = busy_now - busy_before > setup.watchdog.as_secs_f64() / 2.0;
+            let added_now = added(&channel);
+            let spins = added_now.wrapping_sub(added_before) > MOST_ADDED_CALLS;
+            if !is_busy || spins || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
+                starved = Some(Starved { spins, ..look_at(&channel, server.pid()) });
+                break;
+            }
+            window = Some((now, busy_now, added_now));
+        }
+    }
+    let wall_s = start.elapsed().as_secs_f64();
+    if setup.tolerant && broken.is_none() {
+        broken = observed.gather(&mut channel, &mut merger).err();
+    }
+    let complete = tape.processes.iter().all(|&process| channel.ended(usize::from(process)));
+    server.kill_group();
+    let status = match status {
+        Some(status) => status,
+        None => loop {
+            if let Some(status) = server.wait_for(LOOK)? {
+                break status;
+            }
+        },
+    };
+    for &pid in channel.processes().iter().filter(|&&pid| pid > 0 && Launched::runs(pid)) {
+        Launched::signal_process(pid, libc_sigkill());
+    }
+    while server.reap_orphans(&channel.processes()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if let Some(broken) = broken {
+        return Err(broken);
+    }
+    let divergence = channel.divergence();
+    let undisturbed = divergence.is_none() && starved.is_none();
+    Ok(Outcome {
+        wall_s,
+        cpu_s: server.cpu_s(),
+        counted: channel.counted(),
+        frames: channel.frames(),
+        frame_times: channel.frame_times()?,
+        frames_in_each,
+        signal: status.signal().filter(|_| undisturbed),
+        ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
+        threads: channel.threads(),
+        attached: channel.attached(),
+        passed: channel.passed(),
+        failures: channel.failures(),
+        divergence,
+        starved,
+        observed: observed.all,
+    })
+}
+
+/// A thread that searches the objects of the build as they are loaded.
+struct Searcher {
+    scans: Scans,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Searcher {
+    fn start(scans: Scans, setup: &Setup) -> Searcher {
+        let excluded = setup.excluded.iter().map(|name| name.to_vec());
+        let excluded: Vec<Vec<u8>> = excluded.chain(setup.unsearched.iter().cloned()).collect();
+        let over = Arc::new(AtomicBool::new(false));
+        let (ended, waiting) = (Arc::clone(&over), scans.clone());
+        let thread = std::thread::spawn(move || {
+            let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
+            while !ended.load(Ordering::Relaxed) {
+                if let Some(request) = waiting.wait(LOOK) {
+                    let code = objects::mapped_code(request.pid).unwrap_or_default();
+                    let found = objects::loaded_objects(&code);
+                    let searched = search::search(&found, None);
+                    waiting.answer(false, &objects::sites(&code, &searched, &excluded));
+                }
+            }
+        });
+        Searcher { scans, over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Searcher {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.scans.close();
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+const fn libc_sigkill() -> i32 {
+    signal_hook::consts::SIGKILL
+}
+
+/// Outputs that differ, in a tolerant run.
+struct Observations {
+    all: Vec<Observed>,
+    bytes: u64,
+    limit: u64,
+}
+
+/// Bytes of outputs that a build may hand out: as many as were recorded, as each is as long as its record. Where a decoder
+/// reads them they may be of any length, and several times as many are still no flood.
+fn most_observed(setup: &Setup, tape: &Tape) -> u64 {
+    if setup.decoded { tape.output_bytes.saturating_mul(4).saturating_add(16 << 20) } else { tape.output_bytes }
+}
+
+impl Observations {
+    fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), RunError> {
+        // Each slot's records are complete in themselves; the order of the process does not matter.
+        channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
+        merger.take(true, |process, record| {
+            let part =
+                |kind| prony_demo::Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes);
+            let out = part(prony_demo::PartKind::Out);
+            let Some(head) = Head::from_bytes(record) else { return Ok(()) };
+            let kind = match head.aux {
+                ADDED_OUTPUT => ObservedKind::Added,
+                UNSENT_OUTPUT => ObservedKind::NotSent,
+                _ => ObservedKind::Differs,
+            };
+            if out.is_some() || kind == ObservedKind::NotSent {
+                let bytes = out.unwrap_or_default();
+                self.bytes += bytes.len() as u64;
+                if self.bytes > self.limit {
+                    let what = "bytes of outputs that differ";
+                    return Err(Fault { what, slot: 0, limit: self.limit, found: self.bytes }.into());
+                }
+                self.all.push(Observed {
+                    process,
+                    record: head.order,
+                    message: head.aux,
+                    bytes: bytes.to_vec(),
+                    kind,
+                    thread: head.thread,
+                    op: head.op,
+                    fd: head.fd,
+                    destination: part(prony_demo::PartKind::Addr).map(<[u8]>::to_vec),
+                });
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Seconds that the threads of all processes of the build, as far as they live, have used a CPU or waited for one.
+fn busy_s(channel: &Channel) -> f64 {
+    let mut ns = 0.0;
+    for pid in channel.processes().into_iter().filter(|&pid| pid > 0) {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for thread in threads.flatten() {
+            let stat = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            // Time on a CPU, time on the queue for one, turns.
+            ns += stat.split(' ').take(2).filter_map(|ns| ns.trim().parse::<f64>().ok()).sum::<f64>();
+        }
+    }
+    ns / 1e9
+}
+
+/// Finds out what holds the replay up.
+fn look_at(channel: &Channel, pid: i32) -> Starved {
+    let threads = channel.threads().into_iter().filter(|thread| !thread.finished);
+    let threads = threads.map(|thread| (thread, if thread.waiting { Doing::Turn } else { doing(thread.tid) }));
+    Starved { threads: threads.collect(), process: doing(pid), spins: false }
+}
+
+/// Calls of all threads that the recording does not have.
+fn added(channel: &Channel) -> u64 {
+    let counted = channel.counted();
+    counted.clocks_added.wrapping_add(counted.resynced)
+}
+
+/// State of a thread, as the kernel reports it.
+fn doing(tid: i32) -> Doing {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{tid}/{name}")).unwrap_or_default();
+    let stat = read("stat");
+    match stat.rsplit(") ").next().and_then(|rest| rest.chars().next()) {
+        None => return Doing::Gone,
+        Some('R') => return Doing::Running,
+        Some(_) => {}
+    }
+    // Its number, then its arguments in base 16; `running`, or -1 for none.
+    let call = read("syscall");
+    let mut words = call.split(' ');
+    let Some(number) = words.next().and_then(|number| number.parse::<u32>().ok()) else {
+        return Doing::Sleeping { call: String::new(), at: String::new() };
+    };
+    let i386 = program::is_i386(Path::new(&format!("/proc/{tid}/exe")));
+    let argument = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let at = argument.filter(|_| syscalls::takes_descriptor(number, i386));
+    let at = at.and_then(|fd| std::fs::read_link(format!("/proc/{tid}/fd/{fd}")).ok());
+    Doing::Sleeping {
+        call: syscalls::name(number, i386),
+        at: at.map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
+    }
+}
