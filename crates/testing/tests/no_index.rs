@@ -15,7 +15,7 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("demo_reader", &["demo/src/file", "demo/src/record.rs"]),
     ("elf_symbols", &["profile/src/elf.rs", "profile/src/symbols", "profile/src/symbols.rs"]),
     ("enet_datagram", &["enet/src"]),
-    ("enet_host", &["enet/src", "enet-host/src", "enet-host/drop-in/src"]),
+    ("enet_host", &["enet/src", "enet-host/src", "libenet/src"]),
     ("folded", &["profile/src/stacks.rs"]),
     ("import_criterion", &["stats/src/import"]),
     ("import_go_bench", &["stats/src/import"]),

@@ -263,7 +263,7 @@ fn cube_2_serves_a_client_on_it() {
 fn red_eclipse_serves_a_client_on_it() {
     let folder = library();
     let port = two_ports();
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/redeclipse/usr");
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/redeclipse/usr");
     // It looks for this file to know that the game's data is there, and reads nothing of it.
     let home = folder.path().join("game");
     std::fs::create_dir_all(home.join("data/maps")).unwrap();
