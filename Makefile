@@ -3,6 +3,9 @@
 
 .PHONY: demo quick test check-fresh test-i386 check-aarch64 licences release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
+# Everything that a shell runs.
+scripts := $(shell grep -lE '^\#!.*\b(bash|sh)\b' scripts/* .ci/run studies/*/* subjects/*/* 2>/dev/null)
+
 # rust-toolchain.toml names a version; without a network, an installed `stable` of that version will do.
 toolchain := $(shell scripts/toolchain)
 ifneq ($(.SHELLSTATUS),0)
@@ -89,6 +92,8 @@ check:
 	# Built, not only checked: that it links shows that no target lacks its entry. This compiler does; running them takes
 	# `scripts/fuzz` and a nightly one.
 	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir $(target)
+	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck $(scripts); \
+	else echo "not checked: scripts, as there is no shellcheck; \`make setup\` installs it" >&2; [ -z "$$CI" ]; fi
 
 setup:
 	@scripts/setup test

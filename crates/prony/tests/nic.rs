@@ -222,12 +222,10 @@ fn pools_and_builds_without_checks_forward_everything() {
     }
 }
 
-/// Debian's testpmd on both ports, with a CPU apart from the device's. `None` where it is not installed.
-fn testpmd(test: &str) -> Option<Vec<String>> {
-    if Command::new("dpdk-testpmd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-        eprintln!("skipped {test}: no dpdk-testpmd; apt-get install dpdk-dev");
-        return None;
-    }
+/// Debian's testpmd on both ports, with a CPU apart from the device's.
+fn testpmd(test: &str) -> Vec<String> {
+    let is_there = Command::new("dpdk-testpmd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    is_there.expect("dpdk-testpmd of the package dpdk-dev, which `make setup` installs");
     let last = prony_machine::affinity::allowed().expect("the kernel says it").iter().last().expect("this thread runs");
     let lcores = format!("--lcores=(0,1)@{last}");
     let prefix = format!("prony-{}-{test}", std::process::id());
@@ -244,7 +242,7 @@ fn testpmd(test: &str) -> Option<Vec<String>> {
         "--stats-period",
         "1",
     ];
-    Some(eal.iter().chain(&rest).map(|&part| part.to_owned()).collect())
+    eal.iter().chain(&rest).map(|&part| part.to_owned()).collect()
 }
 
 /// A driver of DPDK gives the device 10 µs for a reset, and testpmd waits for all links before it forwards: on a busy machine, the
@@ -263,7 +261,7 @@ fn with_patience(mut run: impl FnMut() -> Output) -> Output {
 
 #[test]
 fn the_driver_of_dpdk_forwards_everything() {
-    let Some(command) = testpmd("forwards") else { return };
+    let command = testpmd("forwards");
     let _turn = one_at_a_time();
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     for binding in BINDINGS {
@@ -279,7 +277,7 @@ fn the_driver_of_dpdk_forwards_everything() {
 /// RSS by DPDK's own key: of 64 flows, each of four queues has some, and each flow stays in order.
 #[test]
 fn flows_are_spread_over_the_queues_of_dpdk() {
-    let Some(command) = testpmd("flows") else { return };
+    let command = testpmd("flows");
     let _turn = one_at_a_time();
     let mut command: Vec<&str> = command.iter().map(String::as_str).collect();
     command.extend(["--rxq=4", "--txq=4", "--rss-udp", "--nb-cores=1"]);
@@ -316,7 +314,7 @@ fn flows_reach_a_driver_with_one_queue() {
 
 #[test]
 fn the_driver_of_dpdk_passes_the_traces_that_concern_it() {
-    let Some(command) = testpmd("traces") else { return };
+    let command = testpmd("traces");
     let _turn = one_at_a_time();
     for (binding, trace) in BINDINGS.iter().flat_map(|binding| DPDK_TRACES.map(|trace| (binding, trace))) {
         let check = ["nic", "check", binding, "--setup-timeout", "20s", "--show-output", "--only", trace, "--"];
