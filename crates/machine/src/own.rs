@@ -271,7 +271,14 @@ pub fn is_temporary(name: &str) -> bool {
 pub fn put_in_place(temporary: &Path, path: &Path) -> io::Result<()> {
     File::open(temporary)?.sync_all()?;
     fs::rename(temporary, path)?;
-    // The new name is on disk only when the directory is.
+    sync_name(path)
+}
+
+/// Syncs the directory that a file has its name in: a new name is on disk only when the directory is.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_name(path: &Path) -> io::Result<()> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => File::open(parent)?.sync_all(),
         None => File::open(".")?.sync_all(),

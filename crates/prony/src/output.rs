@@ -114,18 +114,11 @@ impl NewFile {
     }
 
     fn sync(&mut self) -> Result<(), Failure> {
-        let file = self.file.take().expect("only `finish` takes the file");
-        file.sync_all()
-            .and_then(|()| fs::rename(&self.temporary, &self.path))
-            .and_then(|()| match self.path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                // The new name is on disk only when the directory is.
-                Some(parent) => File::open(parent)?.sync_all(),
-                None => File::open(".")?.sync_all(),
-            })
-            .map_err(|error| {
-                let _ = fs::remove_file(&self.temporary);
-                Failure::io("write", &self.path, &error)
-            })
+        drop(self.file.take());
+        own::put_in_place(&self.temporary, &self.path).map_err(|error| {
+            let _ = fs::remove_file(&self.temporary);
+            Failure::io("write", &self.path, &error)
+        })
     }
 }
 

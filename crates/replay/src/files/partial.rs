@@ -1,5 +1,6 @@
 //! The file of a demo while it is recorded: under a name of its own beside the one it will have.
 
+use prony_machine::own;
 use rustix::fs::{OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -30,7 +31,7 @@ pub(crate) fn create(path: &Path, replace: bool) -> io::Result<File> {
     }
 }
 
-/// Gives the complete file its name; without `replace` only where nothing has it.
+/// Gives the complete file its name, on disk too; without `replace` only where nothing has it.
 pub(crate) fn complete(path: &Path, output: &Path, replace: bool) -> io::Result<()> {
     let cwd = rustix::fs::CWD;
     match rustix::fs::renameat_with(cwd, path, cwd, output, RenameFlags::NOREPLACE) {
@@ -38,7 +39,8 @@ pub(crate) fn complete(path: &Path, output: &Path, replace: bool) -> io::Result<
         Err(Errno::INVAL | Errno::NOSYS) => fs::rename(path, output),
         Err(Errno::EXIST) if replace => fs::rename(path, output),
         renamed => Ok(renamed?),
-    }
+    }?;
+    own::sync_name(output)
 }
 
 #[cfg(test)]
