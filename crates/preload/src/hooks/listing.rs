@@ -112,11 +112,23 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
     }
 }
 
+/// Directories of processes and of devices are others in each replay; those of the kernel's objects are the machine's.
+unsafe fn is_compared(path: *const c_char) -> bool {
+    // SAFETY: the caller passes a path that is null or a C string.
+    unsafe {
+        match place_of(path) {
+            Place::Ordinary => true,
+            Place::Kernel => CStr::from_ptr(path).to_bytes().starts_with(b"/sys/"),
+            Place::Device => false,
+        }
+    }
+}
+
 /// As [`listed`], for a call that opens the directory itself.
 unsafe fn listed_by(path: *const c_char) {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
-        if place_of(path) != Place::Ordinary {
+        if !is_compared(path) {
             return;
         }
         let before = errno();
@@ -125,6 +137,7 @@ unsafe fn listed_by(path: *const c_char) {
         drop(pass_through);
         if !directory.is_null() {
             listed(path, directory);
+            let _pass_through = PassThrough::enter();
             libc::closedir(directory);
         }
         set_errno(before);
@@ -156,16 +169,13 @@ hooks! {
 
     fn opendir(path: *const c_char) -> *mut DIR {
         const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        if place_of(path) != Place::Ordinary {
-            return made_at(c"opendir", path, |path| real::opendir(path));
-        }
-        let directory = if threaded() {
+        let directory = if threaded() && place_of(path) == Place::Ordinary {
             let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
             if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
         } else {
             made_at(c"opendir", path, |path| real::opendir(path))
         };
-        if !directory.is_null() {
+        if !directory.is_null() && is_compared(path) {
             listed(path, directory);
         }
         directory
