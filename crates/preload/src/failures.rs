@@ -2,6 +2,7 @@
 //! process: by the recorder in the demo, by the player in the control area. A call that fails only in a replay is
 //! often why it goes another way.
 
+use super::digest;
 use super::recorder::{self, Piece};
 use super::state::{self, control, errno, set_errno};
 use super::thread::{self, PASS_THROUGH, RECORDING, REPLAYING, Thread};
@@ -92,7 +93,7 @@ pub unsafe fn note(name: &CStr, fd: c_int, path: *const c_char, error: c_int) {
             return;
         }
         let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
-        let digest = digest(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
+        let digest = digest_of(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
         match (see(digest), state::mode()) {
             (Some(true), RECORDING) => {
                 let name = Piece::Bytes(PartKind::Value, name.as_ptr().cast(), name.count_bytes());
@@ -126,15 +127,10 @@ unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces
     }
 }
 
-/// FNV-1a, whose values never leave the process. Never 0.
-fn digest(parts: &[&[u8]]) -> u64 {
-    const PRIME: u64 = 0x100_0000_01b3;
-    let process = state::index();
-    let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0]));
-    bytes
-        .chain(&process.to_ne_bytes())
-        .fold(0xcbf2_9ce4_8422_2325, |so_far: u64, &byte| (so_far ^ u64::from(byte)).wrapping_mul(PRIME))
-        | 1
+/// Of a failure of this process. Never 0.
+fn digest_of(parts: &[&[u8]]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0]).copied());
+    digest::long(bytes.chain(state::index().to_ne_bytes())) | 1
 }
 
 /// True the first time; `None` where there is no more room.

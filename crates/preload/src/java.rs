@@ -16,7 +16,7 @@ static mut GIVEN: [u8; 4096] = [0; 4096];
 /// Gives the option to a program that begins as a virtual machine.
 ///
 /// # Safety
-/// The process has one thread, `environment` is an array of C strings that ends with a null pointer, and nobody else uses it.
+/// The process has one thread, `environment` is an array of C strings that ends with a null pointer, and no other code uses it.
 pub unsafe fn set_options(environment: *mut *mut c_char) {
     // SAFETY: `place` moves up to the null pointer, behind which the stack goes on; the walk visits objects that are mapped.
     unsafe {

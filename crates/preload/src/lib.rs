@@ -15,6 +15,7 @@
 
 // What this process and this thread are.
 mod addresses;
+mod digest;
 mod stack;
 mod state;
 mod thread;

@@ -1,6 +1,7 @@
 //! Directories that are listed. Each is listed for real; what it held while recording is in the demo, so that a replay names one
 //! that holds something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
 
+use super::super::digest;
 use super::super::failures::{at_path, changed};
 use super::super::player;
 use super::super::real::hooks;
@@ -11,7 +12,6 @@ use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::Entry;
 use super::file::{Place, ordered, place_of};
 use super::pid::made_at;
-use super::status::number_of;
 use super::{enter, leave};
 use libc::{DIR, c_char, c_int};
 use prony_demo::{LISTED_NAMES, Op, PartKind};
@@ -29,13 +29,10 @@ struct Listing {
 
 impl Listing {
     fn add(&mut self, name: &[u8]) {
-        const PRIME: u64 = 0x100_0000_01b3;
-        let digest = name
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |digest: u64, &byte| (digest ^ u64::from(byte)).wrapping_mul(PRIME));
+        let digest = digest::long(name.iter().copied());
         self.entries += 1;
         self.names = self.names.wrapping_add(digest);
-        self.order = (self.order ^ digest).wrapping_mul(PRIME);
+        self.order = digest::long(self.order.to_ne_bytes().into_iter().chain(digest.to_ne_bytes()));
     }
 }
 
@@ -94,7 +91,7 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
         let mut names = Names { bytes: [0; LISTED_NAMES], used: 0 };
         let here = listing_of(directory, &mut names);
         let bytes = CStr::from_ptr(path).to_bytes();
-        let number = number_of(bytes);
+        let number = digest::short(bytes);
         if recording {
             let value = Piece::Bytes(PartKind::Value, (&raw const here).cast(), size_of::<Listing>());
             let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);

@@ -78,10 +78,14 @@ unsafe fn traced(request: c_uint, data: *mut u8, real: impl FnOnce() -> c_long) 
         _ => (std::ptr::null_mut(), 0),
     };
     let made = || {
+        if !reads_word {
+            return real().min(0) as isize;
+        }
+        // A word may be -1.
         set_errno(0);
         let result = real();
-        if !reads_word || (result == -1 && errno() != 0) {
-            return result.min(0) as isize;
+        if result == -1 && errno() != 0 {
+            return -1;
         }
         // SAFETY: it is the word above.
         unsafe { to.cast::<c_long>().write(result) };

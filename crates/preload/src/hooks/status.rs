@@ -2,6 +2,7 @@
 //! was made, or on what else uses the file system, is that of the recording: numbers of files, times, free blocks.
 
 use super::super::descriptors;
+use super::super::digest;
 use super::super::failures::{at_descriptor, at_path};
 use super::super::file_times;
 use super::super::player;
@@ -16,15 +17,10 @@ use libc::{c_char, c_int, c_uint};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 
-/// A number for what a call is about, by which its record is found (FNV-1a).
-pub(super) fn number_of(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-/// The number of a path.
+/// The number of a path, by which the record of a call about it is found.
 unsafe fn of_path(path: *const c_char) -> u32 {
     // SAFETY: the caller passes a C string.
-    number_of(unsafe { CStr::from_ptr(path) }.to_bytes())
+    digest::short(unsafe { CStr::from_ptr(path) }.to_bytes())
 }
 
 /// A real call has found what `marks` are of, and `number` is of what it was about: descriptors of files have other numbers in a
@@ -97,7 +93,7 @@ unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_i
     // SAFETY: `to` is where the call writes.
     unsafe {
         if !descriptors::is_answered(fd) {
-            return of_file(at_descriptor(c"fstat", fd, real()), || number_of(&(*to).kind()), to);
+            return of_file(at_descriptor(c"fstat", fd, real()), || digest::short(&(*to).kind()), to);
         }
         let filled = || Piece::Bytes(PartKind::Value, to.cast(), size_of::<T>());
         recorded_if_there(Op::Fstat, fd, real, filled, |answer| answer.copy_value(to))
