@@ -243,7 +243,7 @@ STORES = [
         "store",
         "beanstalkd",
         "/usr/bin/beanstalkd -l 127.0.0.1 -p @port@",
-        lines([("put 1 0 60 20\r\ntwenty letters of job", "INSERTED.*\n"), ("stats", "\r\n.*: .*\r\n|\n\r\n"), ("list-tubes", "default\n\r\n"), ("reserve-with-timeout 0", "job\r\n|TIMED_OUT\r\n")], end=b"\r\n"),
+        lines([("put 1 0 60 21\r\ntwenty letters of job", "INSERTED.*\n"), ("stats", "\r\n.*: .*\r\n|\n\r\n"), ("list-tubes", "default\n\r\n"), ("reserve-with-timeout 0", "job\r\n|TIMED_OUT\r\n")], end=b"\r\n"),
     ),
     Server(
         "gearman",
