@@ -188,7 +188,7 @@ fn part(record: &[u8], kind: PartKind) -> &[u8] {
 }
 
 /// As much of a path as the player keeps.
-fn path_of(record: &[u8]) -> &[u8] {
+pub(super) fn path_of(record: &[u8]) -> &[u8] {
     let path = part(record, PartKind::Path);
     &path[..path.len().min(PATH_BYTES)]
 }

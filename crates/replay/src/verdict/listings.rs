@@ -2,6 +2,7 @@
 
 use crate::channel::FailedCall as Failed;
 use crate::report::ChangedListing;
+use crate::verdict::failures::path_of;
 use prony_channel::CHANGED;
 use prony_demo::{Demo, DemoError, Head, LISTED_NAMES, Op, PartKind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::path::Path;
 
 /// Most directories that a report has.
 const MOST: usize = 16;
+/// Entries of a directory that are looked at: more names than a record has.
+const MOST_ENTRIES: usize = LISTED_NAMES;
 
 /// The directories of which the player saw that they differ, each once. `cwd`: where the server runs; `demo_inode`: a file that no
 /// directory has for it.
@@ -35,8 +38,8 @@ pub(crate) fn changed<R: Read + Seek>(
     while let Some((process, record)) = records.next()? {
         if Head::from_bytes(record).is_some_and(|head| head.op == Op::Listing as u16) {
             let mut parts = Parts::new(record).filter(|part| part.kind == PartKind::Path as u8);
-            let (Some(path), Some(names)) = (parts.next(), parts.next()) else { continue };
-            if let Some(&key) = paths.iter().find(|(of, cut)| *of == process && path.bytes.starts_with(cut)) {
+            let Some(names) = parts.nth(1) else { continue };
+            if let Some(&key) = paths.iter().find(|&&(of, path)| of == process && path == path_of(record)) {
                 recorded.insert(key, names.bytes.to_vec());
             }
         }
@@ -61,7 +64,7 @@ pub(crate) fn changed<R: Read + Seek>(
 const MOST_NAME: usize = 256;
 
 fn names_of(directory: &Path, demo_inode: u64) -> BTreeSet<String> {
-    let entries = directory.read_dir().into_iter().flatten().flatten();
+    let entries = directory.read_dir().into_iter().flatten().flatten().take(MOST_ENTRIES);
     let names = entries.filter(|entry| entry.ino() != demo_inode);
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.chain([".".to_owned(), "..".to_owned()]).collect()

@@ -1,0 +1,103 @@
+//! Links between the pages of the project lead somewhere: to a file that is there, and to a heading that it has.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
+}
+
+fn pages_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() && !path.is_symlink() {
+            pages_below(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// The lines of a page that are no code.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    page.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        is_code ^= fence;
+        !is_code && !fence
+    })
+}
+
+/// Targets of the links of a page.
+fn links(page: &str) -> Vec<String> {
+    let text: Vec<&str> = prose(page).collect();
+    let text = text.join("\n");
+    let targets = text.match_indices("](").map(|(at, mark)| &text[at + mark.len()..]);
+    let targets =
+        targets.filter_map(|rest| rest.split(')').next()).filter(|target| !target.contains(char::is_whitespace));
+    targets.map(str::to_owned).collect()
+}
+
+/// The name by which a heading is linked to, as GitHub and mdBook make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
+    kept.collect::<String>().trim().to_lowercase().replace(' ', "-")
+}
+
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = prose(page).filter_map(|line| line.strip_prefix('#'));
+    headings.filter_map(|rest| rest.trim_start_matches('#').strip_prefix(' ')).map(anchor).collect()
+}
+
+/// A path without its `..`, which need not lead through directories that are there.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut so_far, part| {
+        if part == Component::ParentDir {
+            so_far.pop();
+        } else {
+            so_far.push(part);
+        }
+        so_far
+    })
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = root();
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+        .map(|name| root.join(name))
+        .to_vec();
+    ["docs", "studies", "subjects"].iter().for_each(|folder| pages_below(&root.join(folder), &mut pages));
+    let (mut tried, mut broken) = (0, Vec::new());
+    for page in &pages {
+        let text = fs::read_to_string(page).expect("a page is text");
+        for link in links(&text) {
+            let (path, heading) = link.split_once('#').map_or((link.as_str(), ""), |(path, heading)| (path, heading));
+            if path.contains(':') {
+                continue;
+            }
+            tried += 1;
+            let target = match path {
+                "" => page.clone(),
+                path => plain(&page.parent().expect("a file has a folder").join(path)),
+            };
+            let is_there = target.exists();
+            let has_heading =
+                heading.is_empty() || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(heading));
+            if !is_there || !has_heading {
+                broken.push(format!("{}: {link}", page.strip_prefix(&root).unwrap_or(page).display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+    assert!(tried > 200, "{tried} links in {} pages", pages.len());
+}
+
+#[test]
+fn links_and_headings_are_found() {
+    let page =
+        "# One `two`, three\n\nSee [this](a/b.md#c-d) and\n[that](e.md).\n\n```\n[not](this.md)\n# nor this\n```\n";
+    assert_eq!(links(page), ["a/b.md#c-d", "e.md"]);
+    assert_eq!(anchors(page), BTreeSet::from(["one-two-three".to_owned()]));
+}
