@@ -631,6 +631,16 @@ fn the_list_of_interfaces_has_the_recorded_length() {
     replay(&scratch, &demo, &[], &[]).assert_identical();
 }
 
+#[test]
+fn processes_that_end_with_a_robust_mutex_replay_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("robust");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "robust.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
 /// Records of acquisitions in a demo.
 fn acquisitions(demo: &Path) -> usize {
     let calls = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock"];
