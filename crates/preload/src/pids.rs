@@ -41,11 +41,11 @@ pub fn known(recorded: pid_t) -> Option<pid_t> {
     found.map(|pair| pair.real.load(Ordering::Acquire)).filter(|&real| real > 0)
 }
 
-/// What the server was told of a process or thread; its real number where it was told none.
+/// The recorded number of a process or thread; its real one where it has no other.
 pub fn recorded(real: pid_t) -> pid_t {
     let mut pairs = PAIRS.iter();
-    let told = pairs.find(|pair| pair.real.load(Ordering::Acquire) == real);
-    told.map_or(real, |pair| pair.recorded.load(Ordering::Relaxed))
+    let found = pairs.find(|pair| pair.real.load(Ordering::Acquire) == real);
+    found.map_or(real, |pair| pair.recorded.load(Ordering::Relaxed))
 }
 
 /// Forgets a child that was waited for.
