@@ -35,6 +35,8 @@ pub use claim::{ResultBeyondBound, check_result};
 pub use file::*;
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};
+#[cfg(feature = "file")]
+pub use record::note_text;
 pub use record::{
     HEAD_BYTES, Head, LISTED_NAMES, PART_HEAD_BYTES, Part, PartKind, Parts, READY_AGE, READY_AGE_SHIFT, Record,
     WAIT_FOREVER, WAITS_ONLY, part_size,

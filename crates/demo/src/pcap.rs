@@ -198,8 +198,7 @@ impl Pcap {
     }
 
     fn socket(&mut self, process: u16, head: &Head, record: &[u8]) {
-        let value =
-            Parts::new(record).find(|part| part.kind == PartKind::Value as u8).map_or(&[][..], |part| part.bytes);
+        let value = Parts::first(record, PartKind::Value).unwrap_or_default();
         let number = |at: usize| crate::record::word(value, at).map(u32::cast_signed);
         let domain = number(0).and_then(|domain| u16::try_from(domain).ok());
         // The low four bits are the type; SOCK_NONBLOCK and SOCK_CLOEXEC lie above them.

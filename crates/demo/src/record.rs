@@ -165,6 +165,11 @@ impl<'a> Parts<'a> {
     pub fn new(record: &'a [u8]) -> Parts<'a> {
         Parts { record, at: HEAD_BYTES }
     }
+
+    /// The bytes of the first part of this kind.
+    pub fn first(record: &'a [u8], kind: PartKind) -> Option<&'a [u8]> {
+        Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes)
+    }
 }
 
 impl<'a> Iterator for Parts<'a> {
@@ -179,6 +184,12 @@ impl<'a> Iterator for Parts<'a> {
         self.at += part_size(length);
         Some(Part { kind, offset, bytes })
     }
+}
+
+/// Text of a note's record; `None` for other records.
+#[cfg(feature = "file")]
+pub fn note_text(record: &[u8]) -> Option<String> {
+    Some(String::from_utf8_lossy(Parts::first(record, PartKind::Path)?).into_owned())
 }
 
 /// The little-endian word at a place.

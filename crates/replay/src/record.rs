@@ -1,7 +1,6 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
 use crate::channel::merge::Merger;
-use crate::channel::merge::note_text;
 use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
 use crate::files::known::KnownDemos;
 use crate::files::manifest::Opened;
@@ -18,7 +17,7 @@ use crate::server::library::{self, Libraries};
 use crate::server::objects::{self, Loaded, is_excluded, is_ordinary};
 use crate::server::program::{self, Program, ProgramError};
 use crate::server::search;
-use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
+use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer, note_text};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
 use signal_hook::consts::{SIGINT, SIGTERM};

@@ -8,6 +8,7 @@ pub mod enet;
 pub mod random;
 pub mod recording;
 pub mod scratch;
+pub mod sources;
 #[cfg(feature = "studies")]
 pub mod studies;
 #[cfg(feature = "demo")]

@@ -1,5 +1,6 @@
 //! Dependencies between the modules of each crate: no circles, and layers in the order of `lib.rs` where it has any.
 
+use prony_testing::sources::{root, rust_below};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,8 +36,8 @@ const CIRCLES: [(&str, &[&str]); 7] = [
 
 /// The folder with the sources of each crate, by its name.
 fn crates() -> BTreeMap<String, PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the checkout is there");
-    let entries = fs::read_dir(folder).expect("it can be listed").map(|entry| entry.expect("an entry").path());
+    let entries =
+        fs::read_dir(root().join("crates")).expect("it can be listed").map(|entry| entry.expect("an entry").path());
     let sources = entries.map(|path| path.join("src")).filter(|path| path.is_dir());
     sources
         .map(|path| {
@@ -45,19 +46,6 @@ fn crates() -> BTreeMap<String, PathBuf> {
             (name, path)
         })
         .collect()
-}
-
-/// Rust files below a folder, without those of tests.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() && name != "tests" {
-            files_below(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push(path);
-        }
-    }
 }
 
 /// The module at the root of its crate to which a file belongs.
@@ -78,8 +66,7 @@ fn named_behind<'a>(source: &'a str, prefix: &str) -> impl Iterator<Item = &'a s
 }
 
 fn uses(sources: &Path) -> Uses {
-    let mut files = Vec::new();
-    files_below(sources, &mut files);
+    let files = rust_below(sources);
     let roots = ["lib".to_owned(), "main".to_owned()];
     let names: BTreeSet<String> =
         files.iter().map(|file| top(sources, file)).filter(|name| !roots.contains(name)).collect();

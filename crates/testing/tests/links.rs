@@ -1,23 +1,9 @@
 //! Links between the pages of the project lead somewhere: to a file that is there, and to a heading that it has.
 
+use prony_testing::sources::{files_below, root};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
-}
-
-fn pages_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-        let path = entry.expect("it can be listed").path();
-        if path.is_dir() && !path.is_symlink() {
-            pages_below(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
-        }
-    }
-}
 
 /// The lines of a page that are no code.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
@@ -68,7 +54,8 @@ fn links_lead_somewhere() {
     let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
         .map(|name| root.join(name))
         .to_vec();
-    ["docs", "studies", "subjects"].iter().for_each(|folder| pages_below(&root.join(folder), &mut pages));
+    let is_page = |path: &Path| path.is_dir() || path.extension().is_some_and(|extension| extension == "md");
+    pages.extend(["docs", "studies", "subjects"].iter().flat_map(|folder| files_below(&root.join(folder), &is_page)));
     let (mut tried, mut broken) = (0, Vec::new());
     for page in &pages {
         let text = fs::read_to_string(page).expect("a page is text");

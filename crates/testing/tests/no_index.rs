@@ -1,9 +1,10 @@
 //! The code that reads the bytes of others has no index that may panic: `clippy::indexing_slicing` is denied in each file
 //! that a fuzz target reads, and each exception is argued.
 
+use prony_testing::sources::{root, rust_below};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const DENY: &str = "#![deny(clippy::indexing_slicing)]";
 
@@ -45,28 +46,8 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("zones", &["profile/src/zones.rs"]),
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
-}
-
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// Rust files at or below a path, without those of tests.
-fn sources(path: &Path, found: &mut Vec<PathBuf>) {
-    if path.is_file() {
-        return found.push(path.to_owned());
-    }
-    for entry in fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())) {
-        let path = entry.expect("it can be listed").path();
-        let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
-        if path.is_dir() && name != "snapshots" && name != "tests" {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push(path);
-        }
-    }
 }
 
 #[test]
@@ -84,7 +65,7 @@ fn each_fuzz_target_reads_code_without_an_index_that_may_panic() {
     for (target, places) in READ_BY {
         let mut files = Vec::new();
         for place in *places {
-            sources(&root.join("crates").join(place), &mut files);
+            files.extend(rust_below(&root.join("crates").join(place)));
         }
         assert!(!files.is_empty(), "{target} reads no file");
         for file in files {
@@ -100,8 +81,7 @@ fn each_fuzz_target_reads_code_without_an_index_that_may_panic() {
 
 #[test]
 fn each_exception_is_argued() {
-    let mut files = Vec::new();
-    sources(&root().join("crates"), &mut files);
+    let files = rust_below(&root().join("crates"));
     for file in files {
         let text = read(&file);
         let allowed = text.match_indices("clippy::indexing_slicing").filter(|(at, _)| {

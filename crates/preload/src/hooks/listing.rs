@@ -12,6 +12,7 @@ use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::Entry;
 use super::file::{Place, ordered, place_of};
 use super::pid::made_at;
+use super::status::of_path;
 use super::{enter, leave};
 use libc::{DIR, c_char, c_int};
 use prony_demo::{LISTED_NAMES, Op, PartKind};
@@ -62,7 +63,7 @@ fn is_demo(entry: &impl DirectoryEntry) -> bool {
 }
 
 /// Lists a directory that was just opened, and leaves it at its beginning. The thread is in pass-through mode.
-unsafe fn listing_of(directory: *mut DIR, names: &mut Names) -> Listing {
+unsafe fn listing_of(directory: *mut DIR, mut with_each: impl FnMut(&[u8])) -> Listing {
     let mut listing = Listing::default();
     // SAFETY: the caller passes an open directory; an entry lives until the next one is read.
     unsafe {
@@ -74,7 +75,7 @@ unsafe fn listing_of(directory: *mut DIR, names: &mut Names) -> Listing {
             if !is_demo(&*entry) {
                 let name = (*entry).name().to_bytes();
                 listing.add(name);
-                names.add(name);
+                with_each(name);
             }
         }
         libc::rewinddir(directory);
@@ -88,17 +89,17 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
     unsafe {
         let (thread, recording) = enter();
         let errno = errno();
-        let mut names = Names { bytes: [0; LISTED_NAMES], used: 0 };
-        let here = listing_of(directory, &mut names);
-        let bytes = CStr::from_ptr(path).to_bytes();
-        let number = digest::short(bytes);
+        let number = of_path(path);
         if recording {
+            let mut names = Names { bytes: [0; LISTED_NAMES], used: 0 };
+            let here = listing_of(directory, |name| names.add(name));
             let value = Piece::Bytes(PartKind::Value, (&raw const here).cast(), size_of::<Listing>());
             let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);
             recorder::emit(thread, Op::Listing, -1, number, 0, &[value, Piece::path(path), names]);
         } else if let Some(answer) = player::take_about(thread, Op::Listing, number) {
             let mut recorded = Listing::default();
             answer.copy_value(&mut recorded);
+            let here = listing_of(directory, |_| ());
             player::done(thread, answer);
             if recorded != here {
                 changed(c"opendir", path);

@@ -57,10 +57,15 @@ pub(super) unsafe fn made_at<T: Fallible>(
 const GET_FILTER: c_uint = 0x420c;
 const GET_SYSCALL_INFO: c_uint = 0x420e;
 
+/// True for a request that libc's function answers with a word of the process, and the kernel's call by writing it.
+pub(super) fn reads_word(request: c_uint) -> bool {
+    [libc::PTRACE_PEEKTEXT, libc::PTRACE_PEEKDATA, libc::PTRACE_PEEKUSER].contains(&request)
+}
+
 /// A call about a traced process, which a replay does not trace: it may have ended there, or be far ahead.
 unsafe fn traced(request: c_uint, data: *mut u8, real: impl FnOnce() -> c_long) -> c_long {
     let mut word: c_long = 0;
-    let reads_word = [libc::PTRACE_PEEKTEXT, libc::PTRACE_PEEKDATA, libc::PTRACE_PEEKUSER].contains(&request);
+    let reads_word = reads_word(request);
     let (to, length) = match request {
         _ if reads_word => ((&raw mut word).cast(), size_of::<c_long>()),
         libc::PTRACE_GETEVENTMSG => (data, size_of::<c_long>()),

@@ -11,6 +11,7 @@ use super::super::raw_calls;
 use super::super::recorder::Piece;
 use super::super::state::{errno, set_errno, threaded};
 use super::super::vetted;
+use super::pid;
 use super::recorded;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, pid_t, size_t};
 use prony_demo::{Op, PartKind};
@@ -335,14 +336,11 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
             // The kernel writes what libc's function returns.
             libc::SYS_ptrace => {
                 let result = libc::ptrace(a as c_uint, b as pid_t, c, d);
-                match a as c_uint {
-                    libc::PTRACE_PEEKTEXT | libc::PTRACE_PEEKDATA | libc::PTRACE_PEEKUSER
-                        if result != -1 || errno() == 0 =>
-                    {
-                        (d as *mut c_long).write(result);
-                        0
-                    }
-                    _ => result,
+                if pid::reads_word(a as c_uint) && (result != -1 || errno() == 0) {
+                    (d as *mut c_long).write(result);
+                    0
+                } else {
+                    result
                 }
             }
             // The kernel's own answer is never negative.

@@ -18,7 +18,7 @@ use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 
 /// The number of a path, by which the record of a call about it is found.
-unsafe fn of_path(path: *const c_char) -> u32 {
+pub(super) unsafe fn of_path(path: *const c_char) -> u32 {
     // SAFETY: the caller passes a C string.
     digest::short(unsafe { CStr::from_ptr(path) }.to_bytes())
 }

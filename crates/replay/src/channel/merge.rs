@@ -5,7 +5,7 @@
 
 use crate::channel::{Fault, Run};
 use prony_channel::CLOCK_RUN;
-use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES, PartKind, Parts};
+use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES};
 use std::collections::BTreeMap;
 
 /// Bytes that wait for a record before theirs. A thread takes the number of a record and writes it at once, so this
@@ -165,12 +165,6 @@ impl Merger {
     fn waiting(&self) -> usize {
         self.slots.values().map(Pending::waiting).sum()
     }
-}
-
-/// Text of a note's record; `None` for other records.
-pub(crate) fn note_text(record: &[u8]) -> Option<String> {
-    let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
-    Some(String::from_utf8_lossy(part.bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::files::regular::{self, FileError};
 use prony_demo::{FileEntry, FileRole, Head, PartKind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -38,9 +38,9 @@ impl Opened {
 
     /// Takes the note of a file that this process opened.
     pub(crate) fn note(&mut self, process: u16, head: &Head, record: &[u8]) {
-        let path = Parts::new(record).find(|part| part.kind == PartKind::Path as u8);
-        if let Some(path) = path.filter(|path| !path.bytes.is_empty()) {
-            let path = self.cwd.join(PathBuf::from(std::ffi::OsString::from_vec(path.bytes.to_vec())));
+        let path = Parts::first(record, PartKind::Path);
+        if let Some(path) = path.filter(|path| !path.is_empty()) {
+            let path = self.cwd.join(regular::os(path));
             // Descriptors of its own by their names, and what the kernel makes up: nothing of it is there before a replay.
             if ["/proc", "/sys", "/dev/fd"].iter().any(|made_up| path.starts_with(made_up)) {
                 return;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Something that a server finds in its mount namespace alone. What is merged is mounted before what is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mount {
-    /// A directory or file in the place of another.
+    /// A directory or file that is mounted over another.
     Bind {
         /// Path of what is mounted.
         what: PathBuf,

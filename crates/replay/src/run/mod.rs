@@ -375,8 +375,7 @@ impl Observations {
         // Each slot's records are complete in themselves; the order of the process does not matter.
         channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
         merger.take(true, |process, record| {
-            let part =
-                |kind| prony_demo::Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes);
+            let part = |kind| prony_demo::Parts::first(record, kind);
             let out = part(prony_demo::PartKind::Out);
             let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let kind = match head.aux {

@@ -18,7 +18,7 @@ pub(crate) fn bound_path(head: &Head, record: &[u8]) -> Option<PathBuf> {
     if head.op != Op::Bind as u16 || head.ret != 0 {
         return None;
     }
-    let address = Parts::new(record).find(|part| part.kind == PartKind::Addr as u8)?.bytes;
+    let address = Parts::first(record, PartKind::Addr)?;
     // `AF_UNIX`, then a path that may end with a zero byte. A name that begins with one is no file.
     let path = address.strip_prefix(&1u16.to_ne_bytes())?.split(|&byte| byte == 0).next()?;
     (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))

@@ -6,7 +6,6 @@ mod record;
 pub use error::TapeError;
 pub(crate) use record::{playable, put_clocks};
 
-use crate::channel::merge::note_text;
 use crate::channel::{Channel, PastLibc};
 use crate::run::directory::{Directory, Group, Walk, groups_of};
 use crate::run::order::Turns;
@@ -14,7 +13,7 @@ use crate::run::sockets;
 use crate::run::windows::Plan;
 use prony_channel::{MAGIC, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
 use prony_demo::dump::call_name;
-use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, check_result, part_size};
+use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, check_result, note_text, part_size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};

@@ -109,7 +109,7 @@ impl Recording {
     fn add_note(&mut self, process: u16, head: &Head, record: &[u8]) {
         match head.aux {
             NOTED => {
-                let name = part(record, PartKind::Value);
+                let name = Parts::first(record, PartKind::Value).unwrap_or_default();
                 let name = String::from_utf8_lossy(name).into_owned();
                 let about = (process, name, path_of(record).to_vec(), head.fd);
                 let errno = i32::try_from(head.ret.unsigned_abs()).unwrap_or_default();
@@ -183,13 +183,9 @@ impl Recording {
     }
 }
 
-fn part(record: &[u8], kind: PartKind) -> &[u8] {
-    Parts::new(record).find(|part| part.kind == kind as u8).map_or(&[], |part| part.bytes)
-}
-
 /// As much of a path as the player keeps.
 pub(super) fn path_of(record: &[u8]) -> &[u8] {
-    let path = part(record, PartKind::Path);
+    let path = Parts::first(record, PartKind::Path).unwrap_or_default();
     &path[..path.len().min(PATH_BYTES)]
 }
 
