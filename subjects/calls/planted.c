@@ -86,6 +86,16 @@ static void answer(unsigned number, char *text, size_t room) {
         if (is("access")) snprintf(value, sizeof value, "%d", access(path, F_OK));
         if (is("readable")) content(value, sizeof value);
         if (is("content") || is("longer")) content(value, sizeof value);
+        if (is("size")) {
+            struct stat facts;
+            must(stat(path, &facts) == 0, "stat");
+            snprintf(value, sizeof value, "%ld", (long)facts.st_size);
+        }
+        if (is("leads")) {
+            ssize_t got = readlink(path, value, sizeof value - 1);
+            must(got > 0, "readlink");
+            value[got] = 0;
+        }
         if (is("inode")) snprintf(value, sizeof value, "%lu", listed(path));
         if (is("listing")) snprintf(value, sizeof value, "%u", entries());
         if (is("address")) snprintf(value, sizeof value, "%p", (void *)(more + sizeof more));

@@ -2,6 +2,8 @@
  * what the others did before. A fourth is killed, and another one made in its place, while they go on.
  *
  *   shared PORT FILE mmap|shmget
+ *
+ * Where it is built with -DQUIET, it does not say that it begins.
  */
 #include "questions.h"
 #include <fcntl.h>
@@ -111,6 +113,9 @@ int main(int count, char **arguments) {
     pthread_mutex_init(&shared->mutex, &attributes);
     sem_init(&shared->semaphore, 1, 1);
     int fd = open_socket(atoi(arguments[1]));
+#ifndef QUIET
+    must(write(2, "it begins\n", 10) == 10, "stderr");
+#endif
     for (own = 1; own <= WORKERS; own++) {
         if (fork() == 0) _exit(work(fd));
     }

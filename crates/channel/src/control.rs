@@ -1,6 +1,6 @@
 //! The control area: what each side says of itself, and a slot for each process and each thread.
 
-use crate::divergence::{FAILURES, Failure, Report};
+use crate::divergence::{FAILURES, Failure, RETURNED, Report, Returned};
 use crate::feed::Feed;
 use crate::scan::Scan;
 use crate::word::{Flag, Line, SharedBytes, StateWord, layout, states};
@@ -8,7 +8,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c8");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c9");
 
 states! {
     /// Task of the library in this server.
@@ -85,8 +85,9 @@ pub struct Control {
     pub hidden_inode: AtomicU64,
     /// Recording: inode of the demo that will be replaced. 0: none.
     pub replaced_inode: AtomicU64,
-    /// Replay: what the build prints through stdio is to come out line by line.
-    pub line_by_line: Flag,
+    /// Replay: a divergence will be explained. What the build prints through stdio comes out line by line, and what real calls
+    /// return is kept.
+    pub explained: Flag,
     /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
     /// answered with last.
     pub passed_process: AtomicU32,
@@ -105,15 +106,19 @@ pub struct Control {
     pub processes: [Process; PROCESSES],
     /// Slots of threads, one for each.
     pub threads: [Thread; THREADS],
+    /// Replay: calls so far whose results were kept.
+    pub returned_used: AtomicU32,
+    /// Replay: the last of them, each at its number modulo [`RETURNED`].
+    pub returned: [Returned; RETURNED],
 }
 
-layout!(Control, 3637760, {
+layout!(Control, 3846336, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
-    frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, line_by_line: 37328,
+    frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, decoded: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
-    processes: 164336, threads: 3047936,
+    processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -147,6 +147,39 @@ layout!(Failure, 248, {
     state: 0, process: 4, thread: 8, errno: 12, fd: 16, path_len: 20, record: 24, name: 32, path: 64,
 });
 
+/// Results of real calls, of which a replay keeps the last so many.
+pub const RETURNED: usize = 48;
+
+/// What a call returned that a replay makes for real.
+#[repr(C)]
+pub struct Returned {
+    /// Number of the result plus one, or [`UNFINISHED`].
+    pub state: AtomicU32,
+    /// Index of the process in the recording, from 0.
+    pub process: AtomicU32,
+    /// Number of the thread within its process, from 0.
+    pub thread: AtomicU32,
+    /// Number of valid bytes of `path`.
+    pub path_len: AtomicU32,
+    /// Number of valid bytes of `bytes`.
+    pub bytes_len: AtomicU32,
+    /// The record that the thread was answered with last.
+    pub record: AtomicU64,
+    /// C name of the call, ended by a zero byte.
+    pub name: SharedBytes<32>,
+    /// The path that it was about, cut where the place ends.
+    pub path: SharedBytes<184>,
+    /// What it wrote into the memory of the build, cut where the place ends.
+    pub bytes: SharedBytes<RETURNED_BYTES>,
+}
+
+/// Bytes of one result that are kept.
+pub const RETURNED_BYTES: usize = 4096;
+
+layout!(Returned, 4344, {
+    state: 0, process: 4, thread: 8, path_len: 12, bytes_len: 16, record: 24, name: 32, path: 64, bytes: 248,
+});
+
 /// `aux` of a note of a call that failed: it did.
 pub const NOTED: u32 = 0;
 /// `aux` of the same: from here on the failures of this process are noted.

@@ -28,6 +28,8 @@ pub struct Feed {
     pub ordered: Flag,
     /// Outside: its number in the list of turns.
     pub owner: AtomicU32,
+    /// Outside: the process in whose order it stands.
+    pub leader: AtomicU32,
     /// Outside: place up to which records are there; a record never stands there in part.
     pub filled: AtomicU64,
     /// Outside: `read` when the record at `full_filled` was found not to fit.
@@ -39,9 +41,12 @@ pub struct Feed {
 }
 
 layout!(Feed, 256, {
-    asked: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, owner: 148, filled: 152, full_read: 160,
-    full_filled: 168, quarters: 176,
+    asked: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, owner: 148, leader: 152, filled: 160, full_read: 168,
+    full_filled: 176, quarters: 184,
 });
+
+/// Value of [`Feed::leader`]: the recording does not have the process.
+pub const NO_PROCESS: u32 = u32::MAX;
 
 /// Quarters of windows that are told apart: more than a window has.
 pub const QUARTERS: usize = 8;

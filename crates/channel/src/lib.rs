@@ -48,10 +48,10 @@ pub use control::{
     ProcessState, SlotState, Thread, Waiting,
 };
 pub use divergence::{
-    CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, Report, ReportState,
-    Stop, StopKind, UNFINISHED, WINDOW_BYTES,
+    CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, RETURNED, RETURNED_BYTES,
+    Report, ReportState, Returned, Stop, StopKind, UNFINISHED, WINDOW_BYTES,
 };
-pub use feed::{Feed, QUARTERS, SMALLEST_WINDOW};
+pub use feed::{Feed, NO_PROCESS, QUARTERS, SMALLEST_WINDOW};
 pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};
 pub use tape::{
     CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,

@@ -143,7 +143,7 @@ unsafe fn attach(mark: *const c_char) {
         }
         if mode() == thread::REPLAYING {
             player::map_tape();
-            if control().line_by_line.load(Ordering::Relaxed) {
+            if control().explained.load(Ordering::Relaxed) {
                 libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);
             }
         }

@@ -38,6 +38,7 @@ mod handlers;
 mod held;
 mod pids;
 mod programs;
+mod returned;
 mod sanitizer;
 // Replaying.
 mod player;

@@ -54,6 +54,21 @@ pub fn share_order_with(index: u32) {
     }
 }
 
+/// Stands in the order that the recording has this process in. The build may have come here another way than the recorded one, and
+/// have missed where that shared its order.
+pub fn stand_in_order_of(leader: u32) {
+    if leader_index() == leader {
+        return;
+    }
+    let shares = leader != index();
+    LEADER.store(leader, Ordering::Relaxed);
+    SHARES_ORDER.store(shares, Ordering::Relaxed);
+    slot().leader.store(if shares { leader + 1 } else { 0 }, Ordering::Relaxed);
+    if shares {
+        set_threaded();
+    }
+}
+
 /// Shares the order that the program before in this process shared. False if it shared none.
 pub fn share_order_again() -> bool {
     let leader = slot().leader.load(Ordering::Relaxed).checked_sub(1);

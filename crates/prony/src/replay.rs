@@ -398,7 +398,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         watchdog: args.watchdog,
         allow_truncated: args.allow_truncated,
         show_output: args.show_output,
-        keep_output: args.explain,
+        explain: args.explain,
         trusted: args.trust.trust_demo,
         keep_variables: args.trust.keep_variable.clone(),
         restore_in_place: args.restore_in_place.clone(),

@@ -39,7 +39,7 @@ pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, r
 pub use report::{
     BeyondLimit, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall,
     FilesLacking, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport,
-    Surroundings, ThreadReport, Unrecorded, Verdict, Warning, WeakReason,
+    Surroundings, ThreadReport, Traced, TracedTo, Unrecorded, Verdict, Warning, WeakReason,
 };
 pub use run::decoder::{DecoderError, Side};
 pub use run::tape::TapeError;

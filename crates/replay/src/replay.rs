@@ -31,6 +31,7 @@ use crate::verdict::decoded::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, Place};
 use crate::verdict::listings;
+use crate::verdict::traced;
 use crate::verdict::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
@@ -68,8 +69,9 @@ pub struct ReplayOptions {
     pub allow_truncated: bool,
     /// Let the build print where this process prints.
     pub show_output: bool,
-    /// Keep the last lines that it prints, if it does not print where this process does.
-    pub keep_output: bool,
+    /// Keep what explains a divergence: the last lines that it prints, if it does not print where this process does, and what
+    /// its calls return that are made for real.
+    pub explain: bool,
     /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
     pub trusted: bool,
     /// Variables that keep the recorded value although they may choose code.
@@ -116,7 +118,7 @@ impl ReplayOptions {
             watchdog: Duration::from_secs(10),
             allow_truncated: false,
             show_output: false,
-            keep_output: false,
+            explain: false,
             trusted: false,
             keep_variables: Vec::new(),
             restore_in_place: Vec::new(),
@@ -514,7 +516,7 @@ impl<'a> Replayer<'a> {
         let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
         let unsearched = unsearched_names(demo, &program.path);
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-        let printed = match options.keep_output && !options.show_output {
+        let printed = match options.explain && !options.show_output {
             true => Some(Printed::start().map_err(in_system)?),
             false => None,
         };
@@ -529,7 +531,7 @@ impl<'a> Replayer<'a> {
             libraries: &self.libraries,
             architecture: program.architecture,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
-            line_by_line: options.keep_output,
+            explained: options.explain,
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
             tolerant: options.tolerance.is_some() || is_decoded,
@@ -594,6 +596,7 @@ impl<'a> Replayer<'a> {
                     files: &report.surroundings.files,
                 };
                 report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
+                report.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
                 let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
                 report.threads = outcome.threads.iter().filter(of_process).count();
             }

@@ -7,6 +7,7 @@ use super::super::notes;
 use super::super::player::{self, count};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::returned;
 use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
@@ -15,6 +16,7 @@ use super::socket::{received, runs_of, scatter, sent, vector_length};
 use super::{asked, blocking, enter, leave, recorded};
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -84,10 +86,29 @@ unsafe fn received_vector(
     }
 }
 
+/// Passes on the result of a real call that has read into this buffer.
+#[inline(always)]
+unsafe fn from_file(name: &CStr, fd: c_int, buffer: *const c_void, value: ssize_t) -> ssize_t {
+    // SAFETY: a call that succeeds has filled as much of the buffer as it says.
+    unsafe { returned::at_descriptor(name, fd, buffer, at_descriptor(name, fd, value)) }
+}
+
+/// As [`from_file`], for a call that reads into several buffers. What an explanation looks at is in the first of them.
+unsafe fn from_file_vector(name: &CStr, fd: c_int, vector: *const iovec, value: ssize_t) -> ssize_t {
+    // SAFETY: a call that has read something has a vector, and has filled its buffers in their order.
+    unsafe {
+        if at_descriptor(name, fd, value) > 0 {
+            let first = &*vector;
+            returned::at_descriptor(name, fd, first.iov_base, value.min(first.iov_len as ssize_t));
+        }
+    }
+    value
+}
+
 hooks! {
     [__read] fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
         if !is_recorded(fd) {
-            return at_descriptor(c"read", fd, real::read(fd, buffer, length));
+            return from_file(c"read", fd, buffer, real::read(fd, buffer, length));
         }
         received(Op::Read, fd, buffer, length, 0, null_mut(), null_mut(), || real::read(fd, buffer, length))
     }
@@ -98,7 +119,7 @@ hooks! {
 
     large [pread64, __pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return at_descriptor(c"pread", fd, real::pread(fd, buffer, length, at));
+            return from_file(c"pread", fd, buffer, real::pread(fd, buffer, length, at));
         }
         received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
     }
@@ -111,7 +132,7 @@ hooks! {
         room: size_t,
     ) -> ssize_t {
         if !is_recorded(fd) {
-            return at_descriptor(c"pread", fd, real::__pread_chk(fd, buffer, length, at, room));
+            return from_file(c"pread", fd, buffer, real::__pread_chk(fd, buffer, length, at, room));
         }
         received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || {
             real::__pread_chk(fd, buffer, length, at, room)
@@ -120,14 +141,14 @@ hooks! {
 
     fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
         if !is_recorded(fd) {
-            return at_descriptor(c"readv", fd, real::readv(fd, vector, buffers));
+            return from_file_vector(c"readv", fd, vector, real::readv(fd, vector, buffers));
         }
         received_vector(Op::Readv, fd, vector, buffers, || real::readv(fd, vector, buffers))
     }
 
     large [preadv64] fn preadv(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return at_descriptor(c"preadv", fd, real::preadv(fd, vector, buffers, at));
+            return from_file_vector(c"preadv", fd, vector, real::preadv(fd, vector, buffers, at));
         }
         received_vector(Op::Preadv, fd, vector, buffers, || real::preadv(fd, vector, buffers, at))
     }

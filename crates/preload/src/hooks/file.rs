@@ -10,6 +10,7 @@ use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
+use super::super::returned;
 use super::super::sharing;
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
@@ -215,7 +216,9 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
     // string, and as much room as it says.
     unsafe {
         if place_of(path) != Place::Kernel || CStr::from_ptr(path).to_bytes().ends_with(b"/cwd") {
-            return real();
+            let length = real();
+            returned::at_path(c"readlink", path, to.cast(), usize::try_from(length).unwrap_or(0));
+            return length;
         }
         let (thread, recording) = enter();
         let length;

@@ -8,6 +8,7 @@ use super::super::file_times;
 use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::returned;
 use super::super::state::{errno, set_errno};
 use super::super::widths::plain::{FileSystemStatus, Stat, VirtualStatus};
 use super::super::widths::{FileSystem, Status};
@@ -69,7 +70,13 @@ unsafe fn at<T: Status>(
     real: impl FnOnce(*const c_char) -> c_int,
 ) -> c_int {
     // SAFETY: a call that succeeds has a path, and has filled `to`.
-    unsafe { of_file(made_at(name, path, real), || of_path(path), to) }
+    unsafe {
+        let result = of_file(made_at(name, path, real), || of_path(path), to);
+        if result == 0 {
+            returned::at_path(name, path, to.cast(), size_of::<T>());
+        }
+        result
+    }
 }
 
 /// As [`at`], for a call that means its descriptor where the path is empty.
@@ -93,7 +100,11 @@ unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_i
     // SAFETY: `to` is where the call writes.
     unsafe {
         if !descriptors::is_answered(fd) {
-            return of_file(at_descriptor(c"fstat", fd, real()), || digest::short(&(*to).kind()), to);
+            let result = of_file(at_descriptor(c"fstat", fd, real()), || digest::short(&(*to).kind()), to);
+            if result == 0 {
+                returned::at_descriptor(c"fstat", fd, to.cast(), size_of::<T>() as isize);
+            }
+            return result;
         }
         let filled = || Piece::Bytes(PartKind::Value, to.cast(), size_of::<T>());
         recorded_if_there(Op::Fstat, fd, real, filled, |answer| answer.copy_value(to))
@@ -109,6 +120,9 @@ unsafe fn of_system(result: c_int, path: *const c_char, to: *mut impl FileSystem
             let marks = recorded(Op::FileSystem, number, || (*to).marks());
             if let Some(marks) = marks {
                 (*to).set_marks(&marks);
+            }
+            if !path.is_null() {
+                returned::at_path(c"statfs", path, to.cast_const().cast(), size_of_val(&*to));
             }
         }
     }

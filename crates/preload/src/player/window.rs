@@ -13,10 +13,10 @@
 use super::pass_taken;
 use crate::addresses;
 use crate::report;
-use crate::state::{control, errno, is_outside_gone, leader, leader_index, set_errno};
+use crate::state::{self, control, errno, is_outside_gone, leader, leader_index, set_errno};
 use crate::stuck::LOOK;
 use crate::thread::{self, Thread};
-use prony_channel::{self as channel, Feed, QUARTERS, TAPE_FD, turns_offset, window_offset};
+use prony_channel::{self as channel, Feed, NO_PROCESS, QUARTERS, TAPE_FD, turns_offset, window_offset};
 use prony_demo::Head;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -45,6 +45,10 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
         feed.asked.store(asked, Ordering::SeqCst);
         wait_until(|| (feed.given.0.load(Ordering::Acquire) == asked).then_some(()));
         (*thread).ordered = feed.ordered.load(Ordering::Relaxed);
+        let leader = feed.leader.load(Ordering::Relaxed);
+        if leader != NO_PROCESS {
+            state::stand_in_order_of(leader);
+        }
         (*(*thread).slot).owner.store(feed.owner.load(Ordering::Relaxed), Ordering::Relaxed);
         (*thread).stream_end = feed.end.load(Ordering::Relaxed);
         let bytes = feed.bytes.load(Ordering::Relaxed);

@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::io;
 
 use prony_demo::dump::errno_name;
-use prony_replay::{Cause, ChangedListing, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport, Unrecorded};
+use prony_replay::{
+    Cause, ChangedListing, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport, Traced, TracedTo, Unrecorded,
+};
 use prony_text::{count, printable_line, thousands};
 
 use crate::cli::ReplayArgs;
@@ -171,6 +173,7 @@ pub(super) fn sentence(cause: &Cause) -> String {
             format!("{} of threads that ran in turn while recording{last}", count(*times, "overlap"))
         }
         Cause::Unrecorded(source, expected, found) => unrecorded(source, expected, found),
+        Cause::Traced(traced) => from_outside(traced),
         Cause::Listing(listing) => changed_listing(listing),
         Cause::SharedMemory(call) => format!(
             "`{call}` waits here where it did not while recording, or the other way round: the threads share memory \
@@ -202,6 +205,20 @@ fn changed_listing(listing: &ChangedListing) -> String {
         (added, gone) => format!("with {} and without {}", names(added), names(gone)),
     };
     format!("the server lists the directory `{path}`, which is listed {differences} here")
+}
+
+/// Where bytes of an output come from that the recording does not have.
+fn from_outside(traced: &Traced) -> String {
+    let Traced { origin, path, content } = traced;
+    match origin {
+        TracedTo::Call { name, after_record } => format!(
+            "`{content}` is what {name}({path}) returned here after record {}: a replay makes that call for real",
+            thousands(*after_record)
+        ),
+        TracedTo::File { byte } => {
+            format!("`{content}` stands at byte {} of `{path}`, which is not as recorded", thousands(*byte))
+        }
+    }
 }
 
 /// What a number in an output is that a replay has of its own.
@@ -284,6 +301,10 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
                              thread"
             .to_owned(),
         Cause::Unrecorded(source, ..) => step_for_unrecorded(source).to_owned(),
+        Cause::Traced(Traced { path, .. }) => format!(
+            "restore `{path}` as it was while recording, record with --state and its directory, or leave out of the output what \
+             the server learns from it"
+        ),
         Cause::Listing(_) => {
             "restore the directory as it was, keep demos, logs and caches in another one, or record with --state and this \
              directory"

@@ -794,6 +794,19 @@ fn processes_that_share_memory_take_turns() {
 }
 
 #[test]
+fn a_build_that_logs_less_before_it_shares_memory_stands_in_the_recorded_order() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("quiet");
+    let address = free_address();
+    let rest = [address.port().to_string(), scratch.arg("locks"), "mmap".to_owned()];
+    let command = |server: String| [vec![server], rest.to_vec()].concat();
+    let (_, demo) = recorded(&scratch, address, command(compiled(&scratch, "shared.c", &[])), &[]);
+    let builds = Scratch::new("quiet-builds");
+    let quiet = command(compiled(&builds, "shared.c", &["-DQUIET"]));
+    replay(&scratch, &demo, &["--repeat", "3"], &quiet).assert_identical();
+}
+
+#[test]
 fn processes_that_share_a_named_semaphore_take_turns() {
     let _turn = Turn::take();
     let scratch = Scratch::new("named");

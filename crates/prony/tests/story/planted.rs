@@ -51,6 +51,15 @@ fn exchange(path: &Path) {
     write(path);
 }
 
+fn large(path: &Path, bytes: usize) {
+    fs::write(path, vec![b' '; bytes]).expect("the directory is writable");
+}
+
+fn link_to(path: &Path, target: &str) {
+    remove(path);
+    symlink(target, path).expect("the directory is writable");
+}
+
 fn named(path: &Path) {
     write(path);
     let inode = fs::metadata(path).expect("it was made").ino();
@@ -72,7 +81,7 @@ const fn build(how: &'static str, build: Build, causes: &'static [&'static str])
     Planted { how, before: write, after: nothing, build, causes }
 }
 
-const PLANTED: [Planted; 35] = [
+const PLANTED: [Planted; 38] = [
     fails("chmod", write, remove),
     fails("truncate", write, remove),
     fails("utime", write, remove),
@@ -111,7 +120,16 @@ const PLANTED: [Planted; 35] = [
         ..fails("longer", write, |path| fs::write(path, "one, two and three").expect("it is writable"))
     },
     Planted {
-        causes: &["changed_files"],
+        causes: &["real_result"],
+        ..fails("content", write, |path| fs::write(path, "one million").expect("it is writable"))
+    },
+    Planted { causes: &["real_result"], ..fails("size", |path| large(path, 70_001), |path| large(path, 70_002)) },
+    Planted {
+        causes: &["real_result"],
+        ..fails("leads", |path| link_to(path, "to-one-place"), |path| link_to(path, "to-another"))
+    },
+    Planted {
+        causes: &["real_result"],
         ..fails("content", write, |path| {
             fs::rename(path, path.with_extension("kept")).expect("it was made");
             fs::write(path.with_extension("there"), "elsewhere").expect("the directory is writable");

@@ -6,7 +6,8 @@
 use super::memory::{Mapped, wait, wake_all};
 use super::{Channel, Fault};
 use prony_channel::{
-    Control, Feed, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURNS, turn_entry, turns_offset, window_offset,
+    Control, Feed, NO_PROCESS, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURNS, turn_entry, turns_offset,
+    window_offset,
 };
 use rustix::fs::{FallocateFlags, fallocate};
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub(crate) struct Offer {
     pub(crate) ordered: bool,
     /// Number of the thread in the list of turns, if it is in it.
     pub(crate) owner: Option<u16>,
+    /// The process in whose order the recording has it, if it has the process.
+    pub(crate) leader: Option<u16>,
 }
 
 /// Result of copying records or turns to their readers.
@@ -180,6 +183,7 @@ impl Feeder {
         feed.end.store(offer.end, Ordering::Relaxed);
         feed.ordered.store(offer.ordered, Ordering::Relaxed);
         feed.owner.store(offer.owner.map_or(NO_THREAD, u32::from), Ordering::Relaxed);
+        feed.leader.store(offer.leader.map_or(NO_PROCESS, u32::from), Ordering::Relaxed);
         feed.filled.store(from, Ordering::Relaxed);
         feed.full_filled.store(u64::MAX, Ordering::Relaxed);
         feed.wants.store(0, Ordering::Relaxed);
@@ -356,7 +360,9 @@ mod tests {
 
     fn given(from: u64, bytes: u64) -> Feeder {
         let (mut feeder, asked) = asked(from);
-        feeder.give(asked, Offer { bytes, end: 1 << 30, ordered: false, owner: None }).expect("the kernel maps it");
+        feeder
+            .give(asked, Offer { bytes, end: 1 << 30, ordered: false, owner: None, leader: None })
+            .expect("the kernel maps it");
         assert_eq!(feeder.asked().expect("it is a thread"), None);
         feeder
     }
@@ -421,7 +427,9 @@ mod tests {
     fn a_thread_that_no_recording_has_is_a_fault() {
         for (process, thread) in [(PROCESSES as u32, 0), (0, 1 << 16), (u32::MAX, 0)] {
             let (mut feeder, asked) = asked(0);
-            feeder.give(asked, Offer { bytes: 4096, end: 0, ordered: false, owner: None }).expect("the kernel maps it");
+            feeder
+                .give(asked, Offer { bytes: 4096, end: 0, ordered: false, owner: None, leader: None })
+                .expect("the kernel maps it");
             let slot = &feeder.control().threads[1];
             slot.process.store(process, Ordering::Relaxed);
             slot.thread.store(thread, Ordering::Relaxed);

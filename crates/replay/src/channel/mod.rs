@@ -17,7 +17,7 @@ pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
 use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, windows_bytes};
 pub use readings::Counted;
-pub(crate) use readings::{Divergence, FailedCall, ThreadState};
+pub(crate) use readings::{Divergence, FailedCall, RealResult, ThreadState};
 pub use rings::Fault;
 pub(crate) use rings::{DrainError, Run};
 pub(crate) use scans::{ScanRequest, Scans};

@@ -4,8 +4,8 @@
 use super::Channel;
 use super::memory::Mapped;
 use prony_channel::{
-    AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, Report,
-    ReportState, SlotState, Stop, StopKind, Thread, Waiting,
+    AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, RETURNED,
+    Report, ReportState, Returned, SlotState, Stop, StopKind, Thread, Waiting,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -138,9 +138,10 @@ impl Channel {
         Ok((0..count).map(|entry| mapped.frame_time(entry)).collect())
     }
 
-    /// Makes the build flush standard output after each line, so that no output is lost when the replay ends.
-    pub(crate) fn print_line_by_line(&self) {
-        self.control().line_by_line.store(true, Ordering::Relaxed);
+    /// Makes the build keep what explains a divergence: it flushes standard output after each line, so that none is lost when the
+    /// replay ends, and keeps what its real calls return.
+    pub(crate) fn explain(&self) {
+        self.control().explained.store(true, Ordering::Relaxed);
     }
 
     /// The thread of a replay that was passed last while it was still in its turn, if [`Counted::overlapped`] says that any
@@ -164,6 +165,17 @@ impl Channel {
             (failure.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| FailedCall::of(failure))
         });
         (failures.collect(), used)
+    }
+
+    /// What calls of a replay returned that were made for real, in their order; the last [`RETURNED`] of them.
+    pub(crate) fn returned(&self) -> Vec<RealResult> {
+        let used = self.control().returned_used.load(Ordering::Acquire);
+        let numbers = used.saturating_sub(RETURNED as u32)..used;
+        let results = numbers.filter_map(|number| {
+            let result = self.control().returned.get(number as usize % RETURNED)?;
+            (result.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| RealResult::of(result))
+        });
+        results.collect()
     }
 
     /// The first divergence, once it is complete.
@@ -250,6 +262,36 @@ impl FailedCall {
             fd: failure.fd.load(Ordering::Relaxed),
             errno: failure.errno.load(Ordering::Relaxed),
             record: failure.record.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What a call returned that a replay makes for real.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct RealResult {
+    /// Index of the process in the recording, from 0.
+    pub process: u32,
+    /// Number of the thread within its process, from 0.
+    pub thread: u32,
+    /// C name of the call.
+    pub name: String,
+    /// The path that it was about, cut at 184 bytes.
+    pub path: Vec<u8>,
+    /// What it wrote into the memory of the build, cut at 4096 bytes.
+    pub bytes: Vec<u8>,
+    /// The record that its thread had been answered with last.
+    pub record: u64,
+}
+
+impl RealResult {
+    fn of(result: &Returned) -> RealResult {
+        RealResult {
+            process: result.process.load(Ordering::Relaxed),
+            thread: result.thread.load(Ordering::Relaxed),
+            name: text(&result.name.read()),
+            path: cut(&result.path.read(), result.path_len.load(Ordering::Relaxed)),
+            bytes: cut(&result.bytes.read(), result.bytes_len.load(Ordering::Relaxed)),
+            record: result.record.load(Ordering::Relaxed),
         }
     }
 }

@@ -26,6 +26,34 @@ pub enum Unrecorded {
     Address,
 }
 
+/// Bytes of an output that differ from the recorded ones, and where the build has them from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traced {
+    /// What has them.
+    pub origin: TracedTo,
+    /// The file that it is about.
+    pub path: String,
+    /// The bytes, as a text or in hexadecimal.
+    pub content: String,
+}
+
+/// What has the bytes that a build sent in place of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TracedTo {
+    /// A call that a replay makes for real returned them.
+    Call {
+        /// C name of the call.
+        name: String,
+        /// The last recorded call of its thread before it.
+        after_record: u64,
+    },
+    /// They stand in the file, which is not as it was while recording.
+    File {
+        /// Place of the first of them.
+        byte: u64,
+    },
+}
+
 /// Possible cause of a divergence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
@@ -49,6 +77,8 @@ pub enum Cause {
     Raced(u64, Option<Passed>),
     /// A number in the output that the replay has of its own, with the recorded number and that of the build.
     Unrecorded(Unrecorded, String, String),
+    /// Bytes of the output that differ come from here.
+    Traced(Traced),
     /// This directory, which the server listed, held something else while recording.
     Listing(ChangedListing),
     /// One of several threads made this call, where in the recording it did not have to: threads share memory without a call.
@@ -86,6 +116,7 @@ impl Cause {
             Cause::Missed(_) => "missed",
             Cause::Raced(..) => "raced",
             Cause::Unrecorded(..) => "unrecorded_value",
+            Cause::Traced(_) => "real_result",
             Cause::Listing(_) => "changed_listing",
             Cause::SharedMemory(_) => "shared_memory",
             Cause::Written(_) => "written_files",

@@ -4,7 +4,7 @@ mod cause;
 mod detail;
 mod warning;
 
-pub use cause::{Cause, ChangedListing, Unrecorded};
+pub use cause::{Cause, ChangedListing, Traced, TracedTo, Unrecorded};
 pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
@@ -92,6 +92,8 @@ pub struct ReplayReport {
     pub listings: Vec<ChangedListing>,
     /// Where the number at which an output differs comes from, as far as it is known.
     pub source: Option<Unrecorded>,
+    /// Where the bytes come from at which an output differs, as far as a real call or a file has them.
+    pub traced: Option<Traced>,
     /// Number of threads that the process that diverged had then.
     pub threads: usize,
     /// The thread that was passed last although it was its turn, where any was.
@@ -126,6 +128,7 @@ impl ReplayReport {
             tolerance: None,
             surroundings: Surroundings::default(),
             source: None,
+            traced: None,
             threads: 0,
             failed_calls: Vec::new(),
             unfailed_calls: Vec::new(),

@@ -12,7 +12,7 @@ mod syscalls;
 
 use crate::channel::merge::Merger;
 use crate::channel::{
-    Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState,
+    Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, RealResult, Scans, Tapes, ThreadState,
 };
 use crate::files::mount::Mount;
 use crate::report::Doing;
@@ -52,8 +52,8 @@ pub(crate) struct Setup<'a> {
     /// Outputs are compared by what a decoder reads in them.
     pub(crate) decoded: bool,
     pub(crate) watchdog: Duration,
-    /// True if the build flushes standard output after each line.
-    pub(crate) line_by_line: bool,
+    /// True if the build keeps what explains a divergence.
+    pub(crate) explained: bool,
     pub(crate) clock: ClockShift,
     pub(crate) demo_inode: u64,
     /// Flag that is set when a signal asks to stop.
@@ -153,6 +153,8 @@ pub(crate) struct Outcome {
     pub(crate) passed: (u32, u32, u64),
     /// Calls made for real that failed, and how many there were.
     pub(crate) failures: (Vec<FailedCall>, u32),
+    /// What the last calls returned that were made for real, where that is kept.
+    pub(crate) returned: Vec<RealResult>,
     pub(crate) observed: Vec<Observed>,
 }
 
@@ -190,8 +192,8 @@ pub(crate) fn run_once(
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
     channel.compare_decoded(setup.decoded);
-    if setup.line_by_line {
-        channel.print_line_by_line();
+    if setup.explained {
+        channel.explain();
     }
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
@@ -309,6 +311,7 @@ pub(crate) fn run_once(
         attached: channel.attached(),
         passed: channel.passed(),
         failures: channel.failures(),
+        returned: channel.returned(),
         divergence,
         starved,
         observed: observed.all,

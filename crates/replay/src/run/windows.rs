@@ -342,7 +342,8 @@ impl<R: Read + Seek> Streams<R> {
         let leader = leader.map(|process| self.directory.processes[process as usize].leader);
         let ordered = leader.is_some_and(|leader| self.directory.is_ordered(leader));
         self.given.retain(|&(slot, _)| slot != asked.slot);
-        let mut offer = Offer { bytes: 0, end: 0, ordered, owner: None };
+        let recorded = leader.map(|leader| self.directory.processes[leader as usize].index);
+        let mut offer = Offer { bytes: 0, end: 0, ordered, owner: None, leader: recorded };
         if let Some(Lane { stream, .. }) = self.directory.find(asked.process, asked.thread) {
             let (way, known) = (stream as usize, self.directory.streams[stream as usize]);
             let limit = known.bytes;

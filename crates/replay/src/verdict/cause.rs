@@ -27,6 +27,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
         }
     }));
     causes.extend(held_up(found));
+    causes.extend(report.traced.clone().map(Cause::Traced));
     if let (Some(source), Some(change)) = (&report.source, found.number()) {
         causes.push(Cause::Unrecorded(source.clone(), change.expected.to_string(), change.found.to_string()));
     }

@@ -8,4 +8,5 @@ pub(crate) mod cause;
 pub(crate) mod failures;
 pub(crate) mod listings;
 pub(crate) mod numbers;
+pub(crate) mod traced;
 pub(crate) mod unrecorded;
