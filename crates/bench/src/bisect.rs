@@ -19,8 +19,9 @@ use prony_machine::Interrupt;
 use prony_machine::own::{self, Lock, LockError, NotOurs, Whose};
 use prony_replay::{Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Interval;
+use prony_stats::Verdict as Judged;
 use prony_stats::bisection::{Answer, Bisection, ErrorBudget};
-use prony_stats::judge::{Outcome, Plan, Verdict as Judged};
+use prony_stats::judge::{Outcome, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use prony_machine::process::{Counter, NoWait};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Outcome};
+use prony_stats::Metric;
+use prony_stats::judge::Outcome;
 use prony_stats::ranking::Place;
 use prony_stats::samples::{Benchmark, Samples};
 

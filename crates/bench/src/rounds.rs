@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use prony_machine::Interrupt;
 use prony_machine::process::NoWait;
-use prony_stats::judge::{Metric, Plan, Progress};
+use prony_stats::Metric;
+use prony_stats::judge::{Plan, Progress};
 use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::single_sample::{SingleSample, median_interval};

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use prony_machine::process::{Ended, Run as ProcessRun};
-use prony_stats::judge::{Metric, Pair, Ratio};
+use prony_stats::Metric;
+use prony_stats::judge::{Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
 
@@ -88,7 +89,8 @@ impl Measure {
         let Some(first) = values.iter().find(|value| value.metric == "wall").or(values.first()) else {
             return Measure::of_process(observation.duet);
         };
-        let best = ["cpu", "net"].into_iter().find(|best| values.iter().any(|value| value.metric == *best));
+        let names = [Metric::Cpu, Metric::Uncontended].map(Metric::name);
+        let best = names.into_iter().find(|best| values.iter().any(|value| value.metric == *best));
         let judged = best.filter(|_| first.metric == "wall").unwrap_or(&first.metric).to_owned();
         Measure { metric: first.metric.clone(), unit: first.unit.clone(), judged }
     }
@@ -96,7 +98,7 @@ impl Measure {
     /// Measure of an observation: this metric if the worker wrote it, otherwise as [`Measure::of`].
     pub fn of_metric(observation: &Observation, metric: &str) -> Measure {
         match observation.values.iter().find(|value| value.metric == metric) {
-            Some(value) if !matches!(metric, "cpu" | "net") => {
+            Some(value) if !matches!(Metric::from_name(metric), Some(Metric::Cpu | Metric::Uncontended)) => {
                 Measure { metric: metric.to_owned(), unit: value.unit.clone(), judged: metric.to_owned() }
             }
             _ => Measure::of(observation),
@@ -166,8 +168,9 @@ fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Ru
         let counted = values.iter().filter(|value| value.metric == metric && !value.warmup);
         counted.map(|value| value.value).collect()
     };
-    let typical = |metric: &str| prony_stats::quantile::median(&of(metric));
-    (measured.wall_s, measured.cpu_s, measured.uncontended_s) = (typical("wall"), typical("cpu"), typical("net"));
+    let typical = |metric: Metric| prony_stats::quantile::median(&of(metric.name()));
+    (measured.wall_s, measured.cpu_s, measured.uncontended_s) =
+        (typical(Metric::Wall), typical(Metric::Cpu), typical(Metric::Uncontended));
     measured.wait_s = None;
     let own = || values.iter().filter(|value| value.metric == measure.metric);
     Run {

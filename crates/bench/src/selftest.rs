@@ -2,7 +2,7 @@
 
 use prony_machine::Interrupt;
 use prony_stats::Seed;
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_stats::quantile::median;
 
 use crate::error::BenchError;

@@ -1,6 +1,6 @@
 //! Summary of a single command: its time, the uncertainty, and the variation.
 
-use prony_stats::judge::Metric;
+use prony_stats::Metric;
 use prony_stats::samples::Benchmark;
 use prony_stats::single_sample::median_interval;
 use prony_stats::{Interval, quantile};

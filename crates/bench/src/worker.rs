@@ -14,7 +14,8 @@
 //! its own calibration is known; `$PRONY_MIN_TIME`, seconds that a value should last at least;
 //! `$PRONY_VALUES` and `$PRONY_WARMUPS`, how many of each, see `repetitions`.
 
-use serde::Deserialize;
+use prony_stats::Metric;
+use serde::{Deserialize, Deserializer};
 
 /// Environment variable with the number of the descriptor.
 pub const DESCRIPTOR_VARIABLE: &str = "PRONY_FD";
@@ -40,7 +41,7 @@ pub const RUNNER: &str = include_str!("worker/runner.py");
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// Name of the metric; `wall` where the line names none.
-    #[serde(default = "wall")]
+    #[serde(default = "wall", deserialize_with = "in_use")]
     pub metric: String,
     /// Value for one loop; above zero.
     pub value: f64,
@@ -57,6 +58,11 @@ pub struct Value {
 
 fn wall() -> String {
     "wall".to_owned()
+}
+
+/// Workers may use a name that a metric had before.
+fn in_use<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|name| Metric::name_in_use(&name).to_owned())
 }
 
 fn second() -> String {

@@ -25,7 +25,8 @@ use prony_bench::{Comparison, Ended, Event, Failed, Input, Options, Output, Phas
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Plan};
+use prony_stats::Metric;
+use prony_stats::judge::Plan;
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;

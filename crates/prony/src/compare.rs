@@ -8,7 +8,8 @@ mod page;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use prony_stats::judge::{Metric, Verdict};
+use prony_stats::Metric;
+use prony_stats::Verdict;
 use prony_stats::rejudge::{Answer, Question, answer};
 use prony_stats::samples::{Benchmark, Circumstances, Measurement, Samples};
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 
 /// Result of a command, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use prony_stats::Metric;
 use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
-use prony_stats::judge::Metric;
 use prony_stats::memory::within;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use prony_limits::{Limits, MOST_BYTES, decode};
 
-use crate::chart::flame::Stacks;
-use crate::frames::Frames;
-use crate::matrix::Matrix;
+use crate::study::frames::Frames;
+use crate::study::matrix::Matrix;
+use crate::svg::chart::flame::Stacks;
 
 /// Folded stacks that are read of one profile, in bytes.
 const PROFILE_BYTES: u64 = 64 << 20;

@@ -7,46 +7,36 @@
 //! samples and for one demo. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 
-mod axis;
-mod bench;
-mod by_level;
-mod cells;
-mod chart;
-mod drawing;
-mod escape;
+// What is to be shown.
+mod study;
+
+// Charts, and the files that they are made of.
+mod svg;
+
 mod extras;
-mod figures;
-mod findings;
-mod frames;
-mod grid;
+
+// Renderers.
 mod html;
-mod limits;
 mod markdown;
-mod matrix;
-mod page;
-mod palette;
-mod provenance;
-mod sentences;
-mod stored;
-mod view;
 
 use std::path::Path;
 
 use prony_study::Results;
 
-pub use bench::{Bench, Comparison, Several};
-pub use chart::bench::Change;
-pub use chart::commands::{CommandPoint, CommandSeries, Commands};
-pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
-pub use grid::{Grid, GridCell, GridRow};
-pub use limits::limits_curves;
-pub use sentences::{Chip, Tone, Verdict};
-pub use stored::Stored;
-pub use view::{Divergence, Replay, View};
+pub use html::bench::{Bench, Comparison, Several};
+pub use html::demo::{Divergence, Replay, View};
+pub use html::grid::{Grid, GridCell, GridRow};
+pub use html::limits::limits_curves;
+pub use html::stored::Stored;
+pub use study::sentences::{Chip, Tone, Verdict};
+pub use svg::chart::bench::Change;
+pub use svg::chart::commands::{CommandPoint, CommandSeries, Commands};
+pub use svg::chart::curves::{Along, Curve, Curves, Point};
 
-use findings::Findings;
-use matrix::Matrix;
+use study::findings::Findings;
+use study::matrix::Matrix;
+use study::sentences;
 
 /// A study and all that is said of it.
 #[derive(Debug)]
@@ -93,18 +83,18 @@ impl<'a> Report<'a> {
 
     /// The page: one HTML document that needs nothing else.
     pub fn page(&self) -> String {
-        page::page(self)
+        html::study::page(self)
     }
 
     /// Verdict, trust and effects for a README or a pull request.
     pub fn markdown(&self) -> String {
-        markdown::markdown(self)
+        markdown::study::markdown(self)
     }
 
     /// Charts as files: names and contents.
     pub fn svgs(&self) -> Vec<(String, String)> {
         let series = self.matrix.series.len();
-        let named = figures::Figures::of(self).named();
+        let named = svg::figures::Figures::of(self).named();
         named.into_iter().map(|(name, chart)| (format!("{name}.svg"), chart.file(series))).collect()
     }
 }

@@ -3,43 +3,34 @@
 //! Pure: same input, same output. No clock, no I/O, no unsafe. Times are seconds, ratios are natural logs.
 #![forbid(unsafe_code)]
 
+// What all of it speaks of.
 mod interval;
+mod metric;
 mod seed;
-mod selection;
+mod verdict;
 
-pub mod bisection;
-pub mod calibration;
-pub mod change_points;
-pub mod distribution;
-pub mod effects;
-pub mod export;
-pub mod frames;
-pub mod geometric_mean;
-pub mod histogram;
-pub mod import;
-pub mod judge;
-pub mod memory;
-pub mod multiplicity;
-pub mod outliers;
-pub mod pairing;
-pub mod proportion;
-pub mod quantile;
-pub mod ranking;
-pub mod rejudge;
-pub mod samples;
-pub mod serial;
-pub mod sign_flips;
-pub mod sign_test;
-pub mod signed_rank;
-pub mod single_sample;
-pub mod spending;
-pub mod unpaired;
-pub mod variance_components;
-pub mod walsh;
-pub mod warmup;
+// What values look like.
+mod describe;
 
+// What follows from them.
+mod infer;
+
+// Where they come from.
+mod files;
+
+// What is concluded.
+mod decide;
+
+pub use decide::{
+    bisection, calibration, change_points, effects, frames, judge, multiplicity, pairing, ranking, rejudge, warmup,
+};
+pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, variance_components};
+pub use files::{export, import, memory, samples};
+pub use infer::{proportion, serial, sign_flips, sign_test, signed_rank, single_sample, spending, unpaired, walsh};
 pub use interval::Interval;
+pub use metric::Metric;
 pub use seed::Seed;
+pub use verdict::Verdict;
 
 #[cfg(test)]
 mod noise;

@@ -1,7 +1,7 @@
 //! Imitated machines for the simulations: what a run of a command takes on each, one run after the other.
 
 use crate::Seed;
-use crate::judge::{Pair, Ratio};
+use crate::decide::judge::{Pair, Ratio};
 
 /// Kind of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]

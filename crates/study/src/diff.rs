@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use prony_stats::Verdict;
 use prony_stats::effects::{self, Design, Effect, Factor, Observation, Over, Size};
-use prony_stats::judge::Verdict;
 use prony_stats::multiplicity::holm_adjusted;
 
 use crate::join::{JoinError, Joined};

@@ -26,7 +26,7 @@ fn waited() -> io::Result<f64> {
     Ok(field.unwrap_or(0.0) / 1e9)
 }
 
-/// Measures `loops` loops and writes the time of one: wall time, and uncontended time (`net`), which is wall time minus the wait
+/// Measures `loops` loops and writes the time of one: wall time, and uncontended time, which is wall time minus the wait
 /// for a CPU. Returns the uncontended time of all loops in seconds.
 fn measure(out: &mut impl Write, steps: u64, loops: u64, warmup: bool) -> io::Result<f64> {
     let around = Instant::now();
@@ -39,12 +39,12 @@ fn measure(out: &mut impl Write, steps: u64, loops: u64, warmup: bool) -> io::Re
     let wait = waited()? - before;
     // The thread may also have waited between two readings, which is part of the wait and not of `wall`: so the wait is taken
     // from a time that contains it.
-    let net = wall.min(around.elapsed().as_secs_f64() - wait);
-    for (metric, seconds) in [("wall", wall), ("net", net)] {
+    let uncontended = wall.min(around.elapsed().as_secs_f64() - wait);
+    for (metric, seconds) in [("wall", wall), ("uncontended", uncontended)] {
         let value = seconds / loops as f64;
         writeln!(out, r#"{{"metric": "{metric}", "value": {value:e}, "loops": {loops}, "warmup": {warmup}}}"#)?;
     }
-    Ok(net)
+    Ok(uncontended)
 }
 
 fn main() -> io::Result<()> {

@@ -123,7 +123,7 @@ def measure(number):
             if unit == "s" and cpu is not None:
                 value["cpu"] = cpu
                 if wait is not None:
-                    value["net"] = max(min(cpu, raw), raw - wait)
+                    value["uncontended"] = max(min(cpu, raw), raw - wait)
             for metric, total in value.items():
                 if total > 0:
                     line = {"metric": metric, "value": total / loops / inner, "unit": unit, "loops": loops}

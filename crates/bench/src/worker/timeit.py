@@ -35,12 +35,12 @@ def measure(loops, warmup):
     times = {"wall": wall, "cpu": cpu}
     if wait is not None:
         # The wait between two readings of the clocks is not part of the wall time.
-        times["net"] = max(cpu, wall - (waited() - wait) / 1e9)
+        times["uncontended"] = max(cpu, wall - (waited() - wait) / 1e9)
     for metric, seconds in times.items():
         value = {"metric": metric, "value": seconds / loops, "unit": "s", "loops": loops, "warmup": warmup}
         if seconds > 0:
             lines.write(json.dumps(value) + "\n")
-    return times.get("net", wall)
+    return times.get("uncontended", wall)
 
 
 try:

@@ -2,7 +2,7 @@
 
 use prony_bench::{Options, Report};
 use prony_report::{Change, Grid, GridCell, GridRow, Stored, Tone, Verdict as Said};
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, count, plain};
 

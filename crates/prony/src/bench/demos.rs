@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use prony_bench::DemoEnded;
 use prony_stats::Interval;
+use prony_stats::Verdict;
 use prony_stats::geometric_mean::geometric_mean;
-use prony_stats::judge::Verdict;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_text::{Markup, Quantity, Table, count, plain, printable_line};
 use serde::Serialize;

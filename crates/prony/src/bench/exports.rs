@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prony_machine::own;
-use prony_stats::judge::Metric;
+use prony_stats::Metric;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
 

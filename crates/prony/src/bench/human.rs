@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use prony_bench::{Options, Report, Spread, Summary, Tried};
 use prony_stats::Interval;
+use prony_stats::Metric;
+use prony_stats::Verdict;
 use prony_stats::histogram::Histogram;
-use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::judge::Outcome;
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, count, duration, plain, printable_line, signed, thousands};
@@ -20,14 +22,14 @@ const DUET_S: f64 = 0.05;
 /// Cells of its longest bar.
 const BAR: usize = 56;
 /// Name of the metric `uncontended`, where people read it.
-const UNCONTENDED: &str = "wall minus CPU wait";
+const UNCONTENDED: &str = Metric::Uncontended.title();
 
 /// Name of a metric as people read it. `metric`: its name in files.
 pub fn metric_name(metric: &str) -> &str {
-    match metric {
-        "cpu" => "CPU",
-        "net" | "uncontended" => UNCONTENDED,
-        other => other,
+    match Metric::from_name(metric) {
+        Some(Metric::Cpu) => "CPU",
+        Some(Metric::Uncontended) => UNCONTENDED,
+        _ => metric,
     }
 }
 

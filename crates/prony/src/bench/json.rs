@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use prony_bench::{Ended, Options, Report, Spread, Tried};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::Metric;
+use prony_stats::Verdict;
+use prony_stats::judge::Outcome;
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::ranking::Standing;
 use serde::Serialize;
@@ -136,7 +138,6 @@ struct Command {
     runs: usize,
     value: Option<Times>,
     cpu_s: Option<Times>,
-    #[serde(rename = "net_s")]
     uncontended_s: Option<Times>,
     /// Peak of the resident memory; left out where it is known of no run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,7 +258,7 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
 pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     let mut all = BTreeMap::from([(judged.to_owned(), change(&outcome.cpu.interval))]);
     if let Some(uncontended) = &outcome.uncontended {
-        all.insert("net".to_owned(), change(&uncontended.interval));
+        all.insert(Metric::Uncontended.name().to_owned(), change(&uncontended.interval));
     }
     let name = |metric: Metric| named(metric, judged);
     if let Some(rss) = &outcome.rss {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_text::Markup;
 
 /// A comparison as a test case.

@@ -2,7 +2,9 @@
 
 use prony_bench::{Options, Report};
 use prony_report::{Bench, Change, Comparison, Grid, GridCell, GridRow, Several, Tone, Verdict as Said};
-use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::Metric;
+use prony_stats::Verdict;
+use prony_stats::judge::Outcome;
 use prony_stats::ranking::{Place, Standing};
 use prony_stats::samples::Samples;
 use prony_text::count;
@@ -124,7 +126,7 @@ fn comparison(samples: &Samples, outcome: &Outcome, [a, b]: [usize; 2], margin: 
     let reasons: Vec<String> = outcome.reasons.iter().map(ToString::to_string).collect();
     let basis = [vec![basis, names], reasons].concat().into_iter().filter(|part| !part.is_empty());
     let judged = samples.benchmarks[b].metric();
-    let is_time = matches!(judged, "wall" | "cpu" | "net");
+    let is_time = Metric::is_name_of_time(judged);
     let metrics = [Metric::Cpu, Metric::Uncontended, Metric::Wall, Metric::Rss].into_iter().filter_map(|metric| {
         // Of several commands, what is informational would hide what is judged.
         let is_shown = !several || outcome.judged.contains(&metric);

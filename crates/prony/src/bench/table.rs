@@ -2,7 +2,9 @@
 
 use prony_bench::{Options, Report, Spread, Summary};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::Metric;
+use prony_stats::Verdict;
+use prony_stats::judge::Outcome;
 use prony_stats::ranking::Standing;
 use prony_text::{Quantity, Table, count, plain, thousands};
 

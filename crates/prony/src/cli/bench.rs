@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use prony_stats::judge::Metric;
+use prony_stats::Metric;
 
 use super::limits::amount;
 use super::{DemoLimits, FileArgs, TrustArgs};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prony_stats::judge::Metric;
+use prony_stats::Metric;
 
 use super::bench::{alpha, margin, metric};
 use super::size;

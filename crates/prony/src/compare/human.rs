@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use prony_stats::Interval;
+use prony_stats::Metric;
+use prony_stats::Verdict;
 use prony_stats::geometric_mean::geometric_mean;
-use prony_stats::judge::{Metric, Verdict};
 use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};

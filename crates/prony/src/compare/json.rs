@@ -1,6 +1,6 @@
 //! The answer of `prony compare` as JSON.
 
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_stats::rejudge::Answer;
 use serde::Serialize;
 

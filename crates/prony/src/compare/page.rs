@@ -2,7 +2,8 @@
 
 use prony_report::{Change, Grid, GridCell, GridRow, Stored, Tone, Verdict as Said};
 use prony_stats::Interval;
-use prony_stats::judge::{Outcome, Verdict};
+use prony_stats::Verdict;
+use prony_stats::judge::Outcome;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Samples};
 use prony_text::count;

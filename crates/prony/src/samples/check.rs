@@ -3,7 +3,7 @@
 //! pyperf asks whether the deviation is below 10 % of the mean. That says nothing of what a comparison could see: so
 //! here the first question is how small a difference the samples resolve, and the others are why it is not smaller.
 
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_stats::outliers::Outliers;
 use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Measured, MetadataValue, Run, Unit};

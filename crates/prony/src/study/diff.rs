@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_stats::judge::Verdict;
+use prony_stats::Verdict;
 use prony_study::diff::{Change, Diff, Drift, EffectChange, diff};
 use prony_study::{JoinError, Metric, Results};
 use serde::Serialize;

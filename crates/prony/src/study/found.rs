@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use prony_stats::Verdict;
 use prony_stats::effects::{Over, Size};
-use prony_stats::judge::Verdict;
 use prony_study::results_file::{self, LoadError};
 use prony_study::{Direction, Metric, Results};
 use prony_text::{Table, Untrusted, signed, thousands};

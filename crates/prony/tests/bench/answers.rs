@@ -233,7 +233,7 @@ fn stored_pairs_are_described_and_checked_by_the_metric_that_is_asked_for() {
     let (wall, cpu) = (check(&[]), check(&["--metric", "cpu"]));
     assert_ne!(wall, cpu, "it is not the same that is judged");
     let uncontended = scratch.prony(&["check", stored, "--metric", "net", "--margin", "1%"]);
-    assert_eq!(uncontended.code == Some(2), measured["metrics"]["net"].is_null(), "{uncontended:?} {measured}");
+    assert_eq!(uncontended.code == Some(2), measured["metrics"]["uncontended"].is_null(), "{uncontended:?} {measured}");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
     let json = answer.json();
     let tried = &json["pairing"];
     // Where the kernel does not tell waits for a CPU, nothing is known to suit a duet.
-    assert_eq!(tried.is_null(), json["metrics"]["net"].is_null(), "{answer:?}");
+    assert_eq!(tried.is_null(), json["metrics"]["uncontended"].is_null(), "{answer:?}");
     let text = std::fs::read_to_string(stored).expect("it was written");
     let at_once = tried["way"] == "at_once";
     assert!(tried.is_null() || at_once || tried["way"] == "in_turns", "{json}");
@@ -283,7 +283,7 @@ fn in_a_duet_both_commands_of_a_pair_run_at_once() {
     assert_eq!((json["pairs"].as_u64(), json["commands"][0]["metric"].as_str()), (Some(3), Some("cpu")), "{answer:?}");
     // They wait for each other: that is no contention, and their wall time is that of both.
     assert!(json["contention"].is_null() && json["metrics"]["wall"].is_null(), "{json}");
-    assert!(json["metrics"]["cpu"]["pairs"] == 3 && json["metrics"]["net"]["pairs"] == 3, "{json}");
+    assert!(json["metrics"]["cpu"]["pairs"] == 3 && json["metrics"]["uncontended"]["pairs"] == 3, "{json}");
     let again = scratch.prony(&["compare", "--json", "duet.json"]).json();
     assert_eq!(
         (&again["verdict"], &again["comparisons"][0]["judged"]["paired"]["pairs"]),

@@ -88,7 +88,7 @@ fn a_python_statement_is_timed_as_pyperf_does() {
         (Some("sum(d)"), Some("second"))
     );
     assert_values_are_of_one_loop(&scratch, bench);
-    assert!(json["metrics"]["net"]["pairs"].as_u64() == Some(8), "{json}");
+    assert!(json["metrics"]["uncontended"]["pairs"].as_u64() == Some(8), "{json}");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn each_benchmark_of_a_pyperf_script_is_judged() {
         assert!((of["alpha"].as_f64().expect("a number") - 0.05 / 3.0).abs() < 1e-12, "{of}");
     }
     // A function that times itself may time a part of what runs, so CPU time is not that of its value.
-    assert!(judged[0]["metrics"]["net"].is_object() && judged[2]["metrics"]["net"].is_null(), "{json}");
+    assert!(judged[0]["metrics"]["uncontended"].is_object() && judged[2]["metrics"]["uncontended"].is_null(), "{json}");
     let stored: serde_json::Value = serde_json::from_str(&scratch.read("samples.json")).expect("it is JSON");
     let names = stored["benchmarks"].as_array().expect("a list").iter().map(|of| of["metadata"]["name"].clone());
     let names: Vec<serde_json::Value> = names.collect();

@@ -9,7 +9,7 @@ use prony_report::{
     Several, Stored, Tone, Verdict, View,
 };
 use prony_stats::Interval;
-use prony_stats::judge::Metric;
+use prony_stats::Metric;
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples};
 use serde_json::json;
 

@@ -4,6 +4,7 @@ use prony_bench::SingleRun;
 use prony_machine::process::NoWait;
 use prony_replay::ReplayReport;
 use prony_stats::Interval;
+use prony_stats::Metric as Judged;
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
 use prony_stats::single_sample::median_interval;
 
@@ -48,7 +49,7 @@ impl Ran<'_> {
     /// When the run has no such number.
     pub fn metric(&self, metric: &Metric) -> Result<Number, Failure> {
         let number = self.number(&metric.name)?;
-        let in_seconds = matches!(metric.name.as_str(), "cpu" | "wall" | "uncontended" | "net" | "user" | "system")
+        let in_seconds = (Judged::is_name_of_time(&metric.name) || ["user", "system"].contains(&metric.name.as_str()))
             || (metric.name.starts_with("frame") && matches!(self, Ran::Replay(_)));
         let number = match unit_per_second(&metric.unit).filter(|_| in_seconds && !self.is_of_worker(&metric.name)) {
             Some(factor) => number.scaled(factor),
@@ -79,6 +80,7 @@ impl Ran<'_> {
 }
 
 fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
+    let name = Judged::name_in_use(name);
     let own = single.values.iter().filter(|value| value.metric == name && !value.warmup);
     let own: Vec<f64> = own.map(|value| value.value).collect();
     if let Some(number) = Number::of(&own) {
@@ -95,7 +97,7 @@ fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
             Some(bytes) => bytes as f64,
             None => return Err(permanent("expected `rss`, found none: the command needs less memory than its start")),
         },
-        "uncontended" | "net" => match (run.uncontended_ns(), run.wait_ns) {
+        "uncontended" => match (run.uncontended_ns(), run.wait_ns) {
             (Some(ns), _) => seconds(ns),
             (None, Err(reason)) => {
                 return Err(permanent(format!("expected `{name}`, found none: {}", no_wait(reason))));

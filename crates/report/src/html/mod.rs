@@ -1,0 +1,11 @@
+//! Pages, each one HTML document that needs nothing else.
+
+pub mod bench;
+pub mod cells;
+pub mod demo;
+pub mod document;
+pub mod escape;
+pub mod grid;
+pub mod limits;
+pub mod stored;
+pub mod study;

@@ -1,0 +1,3 @@
+//! Answers for a README or a pull request.
+
+pub mod study;

@@ -1,0 +1,7 @@
+//! Charts as SVG.
+
+pub mod axis;
+pub mod chart;
+pub mod drawing;
+pub mod figures;
+pub mod palette;
