@@ -30,6 +30,7 @@ mod tester;
 mod thread_usage;
 mod ticks;
 mod unsupported;
+mod workload;
 
 pub use area::{Area, AreaError, PageKind};
 pub use case::{Figure, Measure, Measured};
@@ -44,3 +45,4 @@ pub use share::{Rate, Share, reference, reference_experiment, shares};
 pub use stored::{MOST_BYTES, StoredError, decode, encode, path as stored_path};
 pub use tester::{Effort, Sample, Series, Taint};
 pub use unsupported::Unsupported;
+pub use workload::Workload;

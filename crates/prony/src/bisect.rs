@@ -17,13 +17,12 @@ use prony_machine::own::LockError;
 use prony_machine::{Interrupt, Tree};
 use prony_text::count;
 
-use crate::bench::random;
 use crate::cli::{BisectArgs, FindName};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::random;
 use crate::output;
 use crate::progress::ProgressLine;
-use crate::replay::divergence;
 use crate::trust;
 
 /// Time limit of a comparison unless the user sets one: smaller levels than those of one bench need more pairs.
@@ -61,7 +60,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut shown = Shown { line: ProgressLine::new(true), last: None };
-    let describe = divergence::in_short;
+    let describe = prony_report::divergence::in_short;
     let report =
         prony_bench::bisect::bisect(&options, history, &directory, Some(&interrupt), &describe, &mut |progress| {
             shown.tell(&progress)

@@ -13,12 +13,12 @@ use prony_stats::Verdict;
 use prony_stats::rejudge::{Answer, Question, answer};
 use prony_stats::samples::{Benchmark, Circumstances, Measurement, Samples};
 
-use crate::bench::human::metric_name;
 use crate::cli::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
 use crate::samples::{Loaded, load_all_by};
+use prony_report::words::metric_name;
 
 /// Two benchmarks, and what came out.
 struct Compared<'a> {

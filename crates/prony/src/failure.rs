@@ -8,7 +8,7 @@ use prony_demo::{Cause, DemoError, Truncation, WriteError};
 use prony_machine::perf::PerfError;
 use prony_profile::SamplerError;
 use prony_replay::{Privilege, ProgramError};
-use prony_text::{count, printable_line};
+use prony_text::{count, printable_line, without_error_numbers};
 
 /// Error because of which a command could not run. Prints as one `error:` line, which stays one whatever names are in
 /// it, with what a command printed below it and, where there is a next step, one `hint:` line.
@@ -23,7 +23,7 @@ pub struct Failure {
 impl Failure {
     /// `error`: thing, place, expected and found, without `error:`.
     pub fn new(error: impl Into<String>) -> Failure {
-        Failure { error: without_numbers(&error.into()), printed: Vec::new(), hint: None, closed_pipe: false }
+        Failure { error: without_error_numbers(&error.into()), printed: Vec::new(), hint: None, closed_pipe: false }
     }
 
     /// Adds what a command printed before it failed.
@@ -36,11 +36,6 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
-    }
-
-    /// The error itself, without the next step.
-    pub fn message(&self) -> &str {
-        &self.error
     }
 
     /// True if the reader of the answer closed the pipe.
@@ -193,13 +188,6 @@ fn io_text(error: &io::Error) -> String {
     let text = error.to_string();
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-}
-
-/// Leaves out the number that the standard library adds to what the kernel said.
-pub fn without_numbers(text: &str) -> String {
-    let mut parts = text.split(" (os error ");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |before, part| before + part.split_once(')').map_or("", |(_, after)| after))
 }
 
 impl fmt::Display for Failure {

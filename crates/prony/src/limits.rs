@@ -1,25 +1,22 @@
 //! `prony limits`: what this hardware can do at best.
 
-mod code;
 pub mod compare;
-pub mod human;
-mod json;
 mod pictures;
 pub mod show;
 pub mod store;
-mod tables;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use prony_limits::{Effort, Event, Experiment, Limits, Options, run as measure};
 use prony_machine::Interrupt;
+use prony_report::{json, text};
 use prony_text::count;
 
-use crate::bench::random;
 use crate::cli::limits::{MeasureArgs, ShownArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::random;
 use crate::output;
 use crate::progress::ProgressLine;
 
@@ -104,11 +101,11 @@ fn answer(limits: &Limits, asked: &[Experiment], shown: &ShownArgs) -> Result<()
         }
     }
     if shown.json {
-        return output::print_json(&json::answer(limits, asked));
+        return output::print_json(&json::limits::answer(limits, asked));
     }
-    let mut text = human::text(limits, asked);
+    let mut out = text::limits::text(limits, asked);
     if shown.code {
-        text += &code::text(limits, asked);
+        out += &text::limits::code::text(limits, asked);
     }
-    output::print(&text)
+    output::print(&out)
 }

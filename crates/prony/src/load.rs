@@ -9,10 +9,10 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use prony_load::{GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Warning};
 use prony_machine::Interrupt;
 
-use crate::bench::random;
 use crate::cli::EnetArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::random;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
 

@@ -32,7 +32,6 @@ mod profile;
 mod progress;
 mod record;
 mod replay;
-mod report;
 mod samples;
 mod selftest;
 mod study;

@@ -147,9 +147,10 @@ mod tests {
         let mistakes = vec![notice(0, ended), notice(1, event)];
         let none = failure(RunError::NoFrames { seconds: 2.0, delivered: 2, mistakes, output: String::new() });
         assert_eq!(
-            none.message(),
-            "no frame came out in 2.000 s, of 2 that went in; mistake of the driver at 0000:03:00.0: transmit queue 0, descriptor 3: a length of 0; \
-             mistake of the driver at 0000:03:00.1: transmit queue 0: tail 600 in a ring of 512 descriptors"
+            none.to_string(),
+            "error: no frame came out in 2.000 s, of 2 that went in; mistake of the driver at 0000:03:00.0: transmit queue 0, descriptor 3: a length of 0; \
+             mistake of the driver at 0000:03:00.1: transmit queue 0: tail 600 in a ring of 512 descriptors\n\
+             hint: `prony nic trace -- COMMAND` shows the frames that it gets and the descriptors that it uses\n"
         );
     }
 

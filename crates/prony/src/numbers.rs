@@ -1,5 +1,6 @@
-//! Numbers as people write them on a command line, dates, and the spread of some values. `prony_text` writes numbers.
+//! Numbers as people write them on a command line and dates. `prony_text` writes numbers.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// Bytes as `500MB` or `4GiB`.
@@ -67,32 +68,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a duration above zero".to_owned())
 }
 
-/// Median, lowest and highest of some values, and how many there are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// Lowest of the values, in their unit.
-    pub min: f64,
-    /// The middle one, or the mean of the middle two.
-    pub median: f64,
-    /// 99th percentile of the values, by nearest rank.
-    pub p99: f64,
-    /// Highest of the values, in their unit.
-    pub max: f64,
-    /// Number of values behind the summary.
-    pub n: usize,
-}
-
-impl Spread {
-    /// Spread of values; `None` if there are none.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let n = values.len();
-        let (&min, &max) = (values.first()?, values.last()?);
-        let median = if n % 2 == 1 { values[n / 2] } else { f64::midpoint(values[n / 2 - 1], values[n / 2]) };
-        let p99 = values[(n * 99).div_ceil(100) - 1];
-        Some(Spread { min, median, p99, max, n })
-    }
+/// Keys of a hash map are random: enough for an order that nobody chose.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 #[cfg(test)]
@@ -115,13 +93,6 @@ mod tests {
         assert_eq!(date(951_782_399_000_000_000), "2000-02-28 23:59:59 UTC");
         assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(date(1_795_293_169_000_000_000), "2026-11-21 20:32:49 UTC");
-    }
-
-    #[test]
-    fn the_spread_of_a_hundred_values_names_the_99th() {
-        let spread = Spread::of((1..=100).map(f64::from)).expect("there are values");
-        assert_eq!(spread, Spread { min: 1.0, median: 50.5, p99: 99.0, max: 100.0, n: 100 });
-        assert_eq!(Spread::of([]), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use prony_profile::{Profile, Recording, Stacks, Walk, WeightUnit};
 
 use crate::cli::profile::TakeArgs;
 use crate::exit::Exit;
-use crate::failure::{Failure, without_numbers};
+use crate::failure::Failure;
 use crate::output;
 
 use frames::Chosen;
@@ -123,7 +123,7 @@ fn warn(recording: &Recording, profile: &Profile) {
         eprintln!(
             "warning: {} {} ({} % of the samples)",
             missing_symbols.object,
-            without_numbers(&missing_symbols.why.to_string()),
+            prony_text::without_error_numbers(&missing_symbols.why.to_string()),
             significant(share(*seen) * 100.0)
         );
         if let Some(hint) = human::hint(missing_symbols) {

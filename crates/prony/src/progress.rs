@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use prony_text::{bytes, printable_line, thousands};
 
-use crate::report::Progress;
+use prony_replay::Progress;
 
 /// ECMA-48: erase in line, from the cursor to its end.
 const ERASE_LINE: &str = "\r\x1b[K";

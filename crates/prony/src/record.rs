@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay;
-use crate::report::{RecordReport, ReplayReport};
+use prony_replay::{RecordReport, ReplayReport};
 
 /// Records, answers and says how it went; `record` does the recording, and `check` the replay of `--check`.
 ///
@@ -44,7 +44,7 @@ pub fn run(
     if args.json {
         let mut answer = answer(args, &report);
         if let Ok(Some(checked)) = &checked {
-            answer["check"] = replay::json::answer(checked);
+            answer["check"] = prony_report::json::replay::answer(checked);
         }
         output::print_json(&answer)?;
     }

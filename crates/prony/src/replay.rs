@@ -1,30 +1,27 @@
 //! `prony replay`: shows what the replay of a demo found.
 
-pub mod divergence;
-mod explain;
-pub mod json;
 mod source;
+mod steps;
 
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use prony_bench::CommandLine;
-use prony_demo::Exit as ServerExit;
-use prony_demo::tolerance::{DecodedSummary, DifferenceAt, Growth, Rules, ToleranceSummary};
+use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
-use prony_replay::{DecoderError, OverlayError, ReplayError, ReplayOptions, StateError, TapeError, exit_text};
-use prony_text::{Untrusted, count, printable_line, significant, thousands};
+use prony_replay::{
+    Cause, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions, ReplayReport, StateError,
+    TapeError, Verdict, WeakReason,
+};
+use prony_report::{json, text};
 
 use crate::cli::ReplayArgs;
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::Spread;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
-use crate::report::{DivergenceClass, ReplayReport, Verdict, WeakReason};
 use crate::trust;
 
 /// Replays, answers and says how it went; `replay` does the replaying.
@@ -59,10 +56,10 @@ pub fn run(
         source::name_lines(&mut found.backtrace, &objects);
     }
     if let Some(page) = page {
-        demo::view::export(&args.demo, json::answer(&report), page)?;
+        demo::view::export(&args.demo, json::replay::answer(&report), page)?;
     }
     if args.json {
-        output::print_json(&json::answer(&report))?;
+        output::print_json(&json::replay::answer(&report))?;
     } else {
         output::print(&whole_text(args, &report))?;
     }
@@ -77,8 +74,14 @@ pub fn run(
 
 /// The answer for people, with what may have caused a divergence if that is asked for.
 pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
-    let causes = if args.explain { explain::text(args, report) } else { String::new() };
-    text(&args.demo, report) + &causes
+    let answer = text::replay::text(&args.demo, report);
+    match report.divergence.as_ref().filter(|_| args.explain) {
+        Some(found) => {
+            let step = |cause: &Cause| steps::step(args, report, found, cause);
+            answer + &text::replay::causes::text(report, args.show_output, &step)
+        }
+        None => answer,
+    }
 }
 
 /// Reads the rules of a tolerance file.
@@ -101,246 +104,6 @@ pub fn exit(report: &ReplayReport) -> Exit {
     }
 }
 
-/// Answer to a replay, as text for people.
-fn text(demo: &Path, report: &ReplayReport) -> String {
-    let name = Untrusted::new(demo.file_name().unwrap_or(demo.as_os_str()));
-    let mut out = String::new();
-    let _ = match (&report.verdict, &report.divergence) {
-        (Verdict::Diverged, Some(found)) => writeln!(out, "{name}: diverged: {}", divergence::name(found.class)),
-        (Verdict::Diverged, None) => writeln!(out, "{name}: diverged"),
-        (Verdict::Identical, _) => writeln!(out, "{name}: identical"),
-        (Verdict::Tolerant, _) => writeln!(out, "{name}: tolerant, not identical"),
-        (Verdict::Weak(_), _) => writeln!(out, "{name}: weak: nothing diverged, but the result proves little"),
-    };
-    if let Verdict::Weak(reasons) = &report.verdict {
-        for reason in reasons {
-            let _ = writeln!(out, "  because {}", printable_line(&reason.to_string()));
-        }
-    }
-    if let Some(found) = &report.divergence {
-        divergence::describe(&mut out, found);
-    }
-    let verified = format!(
-        "{}, {} verified over {}",
-        count(report.counted.outputs, "output"),
-        count(report.counted.output_bytes, "byte"),
-        count(report.frames, "frame")
-    );
-    let is_decoded = report.tolerance.as_ref().is_some_and(|tolerance| tolerance.decoded.is_some());
-    let _ = match report.divergence {
-        // The build went on after it.
-        Some(_) if is_decoded => writeln!(out, "  in all: {verified}"),
-        Some(_) => writeln!(out, "  before it: {verified}"),
-        None => writeln!(out, "  {verified}"),
-    };
-    if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.outputs_differing > 0) {
-        tolerated(&mut out, tolerance, report.divergence.is_none());
-    }
-    if let Some(decoded) = report.tolerance.as_ref().and_then(|tolerance| tolerance.decoded.as_ref()) {
-        decoded_fields(&mut out, decoded);
-    }
-    if report.divergence.is_none() {
-        times(&mut out, report);
-    }
-    changes(&mut out, report);
-    out
-}
-
-fn times(out: &mut String, report: &ReplayReport) {
-    let Some(wall) = Spread::of(report.wall_s.iter().copied()) else { return };
-    let speedup = report.recorded_s / wall.median;
-    let _ = writeln!(
-        out,
-        "  replayed {} s in {} s ({}× real time), {} frames/s, {}",
-        significant(report.recorded_s),
-        significant(wall.median),
-        significant(speedup),
-        thousands((report.frames as f64 / wall.median) as u64),
-        replays(&wall),
-    );
-    if let Some(cpu) = Spread::of(report.cpu_s.iter().copied()) {
-        let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
-    }
-    let together = report.frames_in_each;
-    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
-        let what = if together == 1 { "frame".to_owned() } else { format!("mean of {together} frames") };
-        let _ = writeln!(
-            out,
-            "  {what}  min {}  median {}  p99 {}  max {} ms, n = {}",
-            significant(frame.min),
-            significant(frame.median),
-            significant(frame.p99),
-            significant(frame.max),
-            thousands(frame.n as u64),
-        );
-    }
-}
-
-/// Basis of a time: `one replay`, or the spread of several.
-fn replays(spread: &Spread) -> String {
-    match spread.n {
-        1 => "one replay".to_owned(),
-        n => format!("median of {n} replays from {} to {} s", significant(spread.min), significant(spread.max)),
-    }
-}
-
-fn tolerated(out: &mut String, found: &ToleranceSummary, is_within: bool) {
-    let _ = writeln!(
-        out,
-        "  {} of {} differed in {}{}",
-        thousands(found.outputs_differing),
-        count(found.outputs_judged, "output"),
-        count(found.fields_differing, "field"),
-        if is_within { ", all within their limits" } else { "" },
-    );
-    for field in &found.fields {
-        let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));
-        let Some(growth) = &field.growth else {
-            let _ = writeln!(out, "{} masked", count(field.differing, "difference"));
-            continue;
-        };
-        let _ = writeln!(
-            out,
-            "{}, largest {} in frame {} (record {}, byte {})",
-            count(field.differing, "difference"),
-            significant_small(field.largest),
-            thousands(field.largest_frame),
-            thousands(field.largest_record),
-            field.largest_offset,
-        );
-        grown(out, growth);
-    }
-}
-
-fn grown(out: &mut String, growth: &Growth) {
-    let _ = writeln!(
-        out,
-        "    frames {} to {}: median of the largest per frame {} in the first tenth, {} in the last, \
-         {} per frame (r² {}, n = {})",
-        thousands(growth.first_frame),
-        thousands(growth.last_frame),
-        significant_small(growth.first_tenth_median),
-        significant_small(growth.last_tenth_median),
-        significant_small(growth.slope_per_frame),
-        significant(growth.r_squared),
-        thousands(growth.frames as u64),
-    );
-}
-
-/// Discrete fields that are listed; `--json` has all.
-const SHOWN_DISCRETE: usize = 8;
-
-fn decoded_fields(out: &mut String, found: &DecodedSummary) {
-    let _ = writeln!(
-        out,
-        "  decoder {}: {} of {} differed in {}",
-        Untrusted::new(&found.decoder),
-        thousands(found.values_differing),
-        count(found.values, "value"),
-        count(found.outputs, "output"),
-    );
-    let counts = [
-        (found.outputs_added, "not recorded"),
-        (found.outputs_not_sent, "not sent"),
-        (found.outputs_opaque, "compared by bytes"),
-        (found.outputs_differing_unseen, "with other bytes and the same fields"),
-    ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect();
-    if !counts.is_empty() {
-        let _ = writeln!(out, "    {}", counts.join(", "));
-    }
-    for field in &found.fields {
-        let _ = write!(out, "  {}: {}", Untrusted::new(&field.field), count(field.differing, "difference"));
-        let Some(growth) = &field.growth else {
-            let _ = writeln!(out, "{}", if field.within.is_none() { ", masked" } else { ", in a missing value" });
-            continue;
-        };
-        let _ = writeln!(
-            out,
-            ", largest {} ({}, frame {}, record {}), median {}{}",
-            significant_small(field.largest),
-            Untrusted::new(&field.largest_field),
-            thousands(field.largest_frame),
-            thousands(field.largest_record),
-            significant_small(field.median),
-            match field.beyond {
-                0 => String::new(),
-                beyond => format!(", {} beyond the limit", thousands(beyond)),
-            },
-        );
-        grown(out, growth);
-    }
-    if let Some(first) = &found.first_discrete {
-        let _ = writeln!(out, "  first discrete difference: {}", difference(first));
-        for field in found.discrete.iter().take(SHOWN_DISCRETE) {
-            let _ = writeln!(
-                out,
-                "    {}: {}, first in frame {}",
-                Untrusted::new(&field.field),
-                count(field.differing, "difference"),
-                thousands(field.first.frame)
-            );
-        }
-        if let Some(more) = found.discrete.len().checked_sub(SHOWN_DISCRETE).filter(|more| *more > 0) {
-            let _ = writeln!(out, "    and {} more", thousands(more as u64));
-        }
-    }
-    if let Some(first) = &found.first_beyond {
-        let _ = writeln!(out, "  first difference beyond its limit: {}", difference(first));
-    }
-}
-
-/// A difference of a decoded field in a sentence.
-pub(super) fn difference(at: &DifferenceAt) -> String {
-    let value = |value: &Option<String>| {
-        value.as_ref().map_or_else(|| "nothing".to_owned(), |it| Untrusted::new(it).to_string())
-    };
-    let within = at.within.map_or_else(String::new, |within| format!(", allowed {within}"));
-    format!(
-        "frame {}, record {}, to {}: {} {} recorded, {} replayed{within}",
-        thousands(at.frame),
-        thousands(at.record),
-        Untrusted::new(&at.peer),
-        Untrusted::new(&at.field),
-        value(&at.recorded),
-        value(&at.replayed),
-    )
-}
-
-/// Differences of floats may be tiny, where an exponent says more than zeros.
-fn significant_small(value: f64) -> String {
-    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { significant(value) }
-}
-
-fn changes(out: &mut String, report: &ReplayReport) {
-    let mut lines = Vec::new();
-    if let Some(signal) = report.crashed_as_recorded {
-        lines.push(format!("{}, as recorded", exit_text(ServerExit::Signal(signal))));
-    }
-    if report.counted.clocks_added > 0 {
-        lines.push(format!("{} added", count(report.counted.clocks_added, "clock read")));
-    }
-    if report.counted.clocks_removed > 0 {
-        lines.push(format!("{} skipped", count(report.counted.clocks_removed, "clock read")));
-    }
-    if report.counted.overlapped > 0 {
-        lines.push(format!("{} of threads", count(report.counted.overlapped, "overlap")));
-    }
-    if report.resynced() > 0 {
-        lines.push(format!("{} re-synchronised", count(report.resynced(), "call")));
-    }
-    if report.files_laid_over > 0 {
-        lines.push(format!("{} from the demo instead of the local ones", count(report.files_laid_over, "file")));
-    }
-    if report.counted.log_bytes_differing > 0 {
-        lines.push(format!("{} of log text differing", count(report.counted.log_bytes_differing, "byte")));
-    }
-    if !lines.is_empty() {
-        let _ = writeln!(out, "  otherwise: {}", lines.join(", "));
-    }
-}
-
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
@@ -356,7 +119,7 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         }
         (Verdict::Weak(_), _) => Some("record longer, with busy clients".to_owned()),
         (_, Some(found)) => {
-            let hint = divergence::hint(args, report, found);
+            let hint = steps::hint(args, report, found);
             Some(match report.variables_withheld.as_slice() {
                 [] => hint,
                 names => {

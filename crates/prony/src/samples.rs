@@ -13,9 +13,9 @@ use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
 use prony_stats::memory::within;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
-use crate::bench::human::metric_name;
 use crate::cli::ReadArgs;
 use crate::failure::Failure;
+use prony_report::words::metric_name;
 
 /// A file that was read.
 #[derive(Debug)]

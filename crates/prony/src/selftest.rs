@@ -11,12 +11,13 @@ use prony_stats::judge::Plan;
 use prony_text::thousands;
 use serde::Serialize;
 
-use crate::bench::{self, human};
+use crate::bench::{self, commands};
 use crate::cli::{SelftestArgs, WorkArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
+use prony_report::words::to_percent;
 
 /// Times that a resolution is told for, in seconds.
 const RESOLUTIONS_S: [f64; 3] = [1.0, 8.0, 60.0];
@@ -61,7 +62,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         },
         randomize_directory: false,
         environment: env::vars_os().collect(),
-        seed: args.seed.unwrap_or_else(bench::random),
+        seed: args.seed.unwrap_or_else(crate::numbers::random),
         machine: serde_json::Value::Null,
         tuning: serde_json::Value::Null,
     };
@@ -82,7 +83,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     drop(line);
     let found = found.map_err(|error| Failure::new(error.to_string()))?;
     if let Ended::Failed(failed) = &found.ended {
-        return Err(bench::failure(failed, false));
+        return Err(commands::failure(failed, false));
     }
     if args.json {
         output::print_json(&answer(args, &options, &found))?;
@@ -118,7 +119,7 @@ fn built_in(options: &Options, interrupt: &Interrupt) -> Result<Subject, Failure
     let report =
         prony_bench::bench(&first, Some(interrupt), &mut |_| ()).map_err(|error| Failure::new(error.to_string()))?;
     if let Ended::Failed(failed) = &report.ended {
-        return Err(bench::failure(failed, false));
+        return Err(commands::failure(failed, false));
     }
     let times = report.summaries.first().and_then(|summary| summary.as_ref()?.cpu_s.clone());
     let cpu_s = times.map_or(WORK_S, |times| times.median.estimate);
@@ -155,14 +156,14 @@ fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
     let _ = writeln!(out, "  same within ±1 %: {} of {}", found.same, found.comparisons);
     if found.deviation.is_finite() {
         let found_in = RESOLUTIONS_S.map(|seconds| {
-            let percent = human::to_percent(found.resolution(seconds).difference);
+            let percent = to_percent(found.resolution(seconds).difference);
             format!("±{} % in {seconds} s", prony_text::significant(percent))
         });
         let _ = writeln!(out, "  smallest difference detected 9 times in 10: {}", found_in.join(", "));
         let _ = writeln!(
             out,
             "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",
-            human::to_percent(found.deviation),
+            to_percent(found.deviation),
             thousands(found.pairs as u64),
             found.pairs_per_s,
             found.cpu_s * 1e3,
@@ -199,7 +200,7 @@ struct Resolved {
 }
 
 fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> Answer {
-    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| human::to_percent(log_ratio));
+    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| to_percent(log_ratio));
     Answer {
         command: options.subjects[0].name.clone(),
         comparisons: found.comparisons,

@@ -7,8 +7,11 @@
 //! samples and for one demo. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 
-// What is to be shown.
+// What is to be shown, and the words for it.
+mod bench;
+pub mod divergence;
 mod study;
+pub mod words;
 
 // Charts, and the files that they are made of.
 mod svg;
@@ -17,19 +20,24 @@ mod extras;
 
 // Renderers.
 mod html;
-mod markdown;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod text;
 
 use std::path::Path;
 
 use prony_study::Results;
 
+pub use bench::demos::failure as demo_failure;
 pub use extras::Extras;
-pub use html::bench::{Bench, Comparison, Several};
+pub use html::bench::{Bench, Comparison, Several, page as page_of_bench, page_of_pairs};
 pub use html::demo::{Divergence, Replay, View};
 pub use html::grid::{Grid, GridCell, GridRow};
 pub use html::limits::limits_curves;
 pub use html::stored::Stored;
 pub use study::sentences::{Chip, Tone, Verdict};
+pub use svg::bench::drawing as drawing_of_bench;
 pub use svg::chart::bench::Change;
 pub use svg::chart::commands::{CommandPoint, CommandSeries, Commands};
 pub use svg::chart::curves::{Along, Curve, Curves, Point};

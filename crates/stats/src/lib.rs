@@ -22,9 +22,10 @@ mod files;
 mod decide;
 
 pub use decide::{
-    bisection, calibration, change_points, effects, frames, judge, multiplicity, pairing, ranking, rejudge, warmup,
+    bisection, calibration, change_points, check, effects, frames, judge, multiplicity, pairing, ranking, rejudge,
+    warmup,
 };
-pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, variance_components};
+pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, spread, variance_components};
 pub use files::{export, import, memory, samples};
 pub use infer::{proportion, serial, sign_flips, sign_test, signed_rank, single_sample, spending, unpaired, walsh};
 pub use interval::Interval;

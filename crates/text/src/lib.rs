@@ -9,6 +9,7 @@
 
 mod character;
 mod csv;
+mod errors;
 mod markup;
 mod number;
 mod output;
@@ -18,6 +19,7 @@ mod table;
 mod untrusted;
 
 pub use csv::csv_field;
+pub use errors::without_error_numbers;
 pub use markup::{Markup, markdown, markdown_code};
 pub use number::{count, duration, fixed, percent, plain, rounded, signed, significant, thousands};
 pub use output::{json, printable, printable_line};

@@ -6,10 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use prony_bench::Measured;
 use prony_machine::own;
-use prony_stats::Metric;
+use prony_report::junit::{self, Case};
+use prony_report::{drawing_of_bench, markdown, page_of_bench};
+use prony_stats::export;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
-use prony_stats::{Interval, export};
 
 use crate::cli::BenchArgs;
 use crate::failure::Failure;
@@ -56,73 +58,50 @@ impl Exports {
         }
     }
 
-    /// Writes what was measured, however the bench ended; nothing where nothing was measured. `relative`: of each
-    /// benchmark, as in [`export::markdown`], and of which metric.
+    /// Writes what was measured, however the bench ended: samples in each format, where there are any, and what people and CI read.
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn write(
-        &mut self,
-        samples: &Samples,
-        relative: &[Option<Interval>],
-        metric: Option<Metric>,
-    ) -> Result<(), Failure> {
-        if samples.benchmarks.is_empty() {
-            return Ok(());
-        }
-        if let Some(file) = self.json.take() {
+    pub fn write(self, measured: &Measured, cases: &[Case]) -> Result<(), Failure> {
+        let samples = measured.samples();
+        let (relative, metric) = measured.relative();
+        let has_samples = !samples.benchmarks.is_empty();
+        if let Some(file) = self.json.filter(|_| has_samples) {
             let bytes =
                 samples.encode().map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
             write(file, &bytes)?;
-            if let Some(partial) = self.partial.take() {
+            if let Some(partial) = self.partial {
                 partial.remove();
             }
         }
-        if let Some(file) = self.hyperfine.take() {
-            write(file, &export::hyperfine(samples))?;
+        if let Some(file) = self.hyperfine.filter(|_| has_samples) {
+            write(file, &export::hyperfine(&samples))?;
         }
-        if let Some(file) = self.markdown.take() {
-            write(file, export::markdown(samples, relative, metric).as_bytes())?;
+        if let Some(file) = self.csv.filter(|_| has_samples) {
+            write(file, export::csv(&samples).as_bytes())?;
         }
-        if let Some(file) = self.csv.take() {
-            write(file, export::csv(samples).as_bytes())?;
+        if let Some(file) = self.markdown {
+            match measured {
+                Measured::Demos(demos) => write(file, markdown::demos::markdown(demos, VERSION).as_bytes())?,
+                _ if has_samples => write(file, export::markdown(&samples, &relative, metric).as_bytes())?,
+                _ => {}
+            }
+        }
+        if let (Some(file), Some(drawing)) = (self.svg, drawing_of_bench(measured)) {
+            write(file, drawing.as_bytes())?;
+        }
+        if let Some(file) = self.html {
+            write(file, page_of_bench(measured, VERSION).as_bytes())?;
+        }
+        if let Some(file) = self.junit {
+            write(file, junit::document(cases).as_bytes())?;
         }
         Ok(())
     }
-
-    /// Writes what people and CI read, in place of the table of commands: a comment for a pull request, and test cases.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
-    pub fn report(&mut self, markdown: impl FnOnce() -> String, junit: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.markdown.take().map_or(Ok(()), |file| write(file, markdown().as_bytes()))?;
-        self.test_cases(junit)
-    }
-
-    /// Writes the test cases, if they are asked for.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
-    pub fn test_cases(&mut self, junit: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.junit.take().map_or(Ok(()), |file| write(file, junit().as_bytes()))
-    }
-
-    /// Writes the page, if one is asked for.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
-    pub fn page(&mut self, html: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.html.take().map_or(Ok(()), |file| write(file, html().as_bytes()))
-    }
-
-    /// Writes the picture, if one is asked for.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
-    pub fn draw(&mut self, svg: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.svg.take().map_or(Ok(()), |file| write(file, svg().as_bytes()))
-    }
 }
+
+/// Version of prony that files name.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn write(mut file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
     file.file().write_all(bytes).map_err(|error| Failure::new(format!("cannot write an export: {error}")))?;

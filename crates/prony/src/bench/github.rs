@@ -4,7 +4,7 @@
 
 use std::env;
 
-use super::junit::{Case, CaseEnd};
+use prony_report::junit::{Case, CaseEnd};
 
 /// Writes a line for each case, if a workflow runs us.
 pub fn annotate(cases: &[Case]) {

@@ -1,6 +1,5 @@
 //! Settings that measurements of commands and of replays share.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use prony_machine::Tree;
@@ -29,11 +28,6 @@ pub fn tuning(args: &BenchArgs) -> serde_json::Value {
         "duet": args.duet,
         "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
     })
-}
-
-/// Keys of a hash map are random: enough for an order that nobody chose.
-pub fn random() -> u64 {
-    RandomState::new().hash_one(std::process::id())
 }
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.

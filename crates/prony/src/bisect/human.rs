@@ -6,8 +6,8 @@ use prony_bench::bisect::{BisectReport, Commit, Culprit, Found, Purpose, Regress
 use prony_stats::Interval;
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::bench::human::{change, to_percent};
 use crate::cli::BisectArgs;
+use prony_report::words::{change, to_percent};
 
 /// The whole answer.
 pub fn text(args: &BisectArgs, report: &BisectReport) -> String {

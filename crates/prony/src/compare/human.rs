@@ -12,7 +12,8 @@ use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_text::{Quantity, Table, Untrusted, count, plain, thousands};
 
 use super::{Asked, Compared};
-use crate::bench::human::{change, digits, metrics, to_percent};
+use prony_report::text::bench::metrics;
+use prony_report::words::{change, digits, to_percent};
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {

@@ -5,7 +5,7 @@ use prony_stats::rejudge::Answer;
 use serde::Serialize;
 
 use super::{Asked, Compared};
-use crate::bench::human::to_percent;
+use prony_report::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! The answer of `prony compare` on a page.
 
-use prony_report::{Change, Grid, GridCell, GridRow, Stored, Tone, Verdict as Said};
+use prony_report::{Change, Grid, GridCell, GridRow, Stored, Tone, Verdict as Said, page_of_pairs};
 use prony_stats::Interval;
 use prony_stats::Verdict;
 use prony_stats::judge::Outcome;
@@ -13,9 +13,8 @@ use super::human::{
     centre, counts, error, interval, mean, others, row, sections, sentence, shown, shown_change, typical, word,
 };
 use super::{Asked, Compared, measured_together};
-use crate::bench::human::change;
-use crate::bench::page::{of_pairs, sentence as capital, tone};
 use crate::samples::Loaded;
+use prony_report::words::{change, sentence as capital, tone};
 
 /// The page of all comparisons; of two commands that ran in pairs, that of their bench. `differences`: of the machines and
 /// builds.
@@ -73,7 +72,7 @@ fn paired(one: &Compared<'_>, outcome: &Outcome, margin: f64) -> String {
         }
     }
     let circumstances = measured_together(&one.files, one.a, one.b);
-    of_pairs(&Samples { benchmarks, circumstances }, &[(0, 1, outcome)], margin)
+    page_of_pairs(&Samples { benchmarks, circumstances }, &[(0, 1, outcome)], margin, env!("CARGO_PKG_VERSION"))
 }
 
 /// The tone of the verdict that matters most.

@@ -11,8 +11,8 @@ use serde_json::json;
 use crate::cli::{FrameRange, FramesArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::Spread;
 use crate::output;
+use prony_stats::spread::Spread;
 
 #[derive(Debug, Serialize)]
 struct Row {

@@ -6,7 +6,7 @@ use prony_text::thousands;
 
 use crate::cli::profile::Frames;
 use crate::failure::Failure;
-use crate::report::ReplayReport;
+use prony_replay::ReplayReport;
 
 /// Frames that were chosen, and what that leaves.
 #[derive(Debug, Clone, PartialEq)]

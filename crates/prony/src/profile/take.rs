@@ -15,8 +15,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use crate::cli::profile::TakeArgs;
 use crate::cli::{ReplayArgs, TrustArgs};
 use crate::failure::Failure;
-use crate::report::{ReplayReport, Verdict};
 use crate::trust;
+use prony_replay::{ReplayReport, Verdict};
 
 /// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);

@@ -9,7 +9,7 @@ use prony_replay::{
 
 use super::*;
 use crate::cli::{Cli, Verb};
-use crate::report::Divergence;
+use prony_replay::Divergence;
 
 fn args(flags: &[&str]) -> ReplayArgs {
     let line = ["prony", "replay", "teeworlds.demo"].iter().chain(flags);
@@ -17,6 +17,12 @@ fn args(flags: &[&str]) -> ReplayArgs {
         Verb::Replay(args) => args,
         other => panic!("{other:?}"),
     }
+}
+
+/// The causes, with the next step of each.
+fn explained(args: &ReplayArgs, report: &ReplayReport) -> String {
+    let found = report.divergence.as_ref().expect("it diverged");
+    text::replay::causes::text(report, false, &|cause| steps::step(args, report, found, cause))
 }
 
 fn identical() -> ReplayReport {
@@ -63,7 +69,7 @@ fn diverged(found: Divergence) -> ReplayReport {
 fn shown(report: &ReplayReport, flags: &[&str]) -> String {
     let args = args(flags);
     let hint = hint(&args, report).map_or_else(String::new, |hint| format!("hint: {hint}\n"));
-    text(&args.demo, report) + &hint
+    text::replay::text(&args.demo, report) + &hint
 }
 
 #[test]
@@ -89,7 +95,7 @@ fn several_replays_give_a_median_and_a_spread() {
         ..identical()
     };
     insta::assert_snapshot!("repeated", shown(&report, &["--repeat", "5"]));
-    let mut answer = json::answer(&report);
+    let mut answer = json::replay::answer(&report);
     for list in ["frame_ms_list", "frame_cpu_ms_list"] {
         let frames = answer.as_object_mut().and_then(|answer| answer.remove(list));
         assert_eq!(frames.as_ref().and_then(serde_json::Value::as_array).map(Vec::len), Some(1312), "{list}");
@@ -114,7 +120,7 @@ fn bytes_that_nobody_verified_are_not_identical() {
     let weak = ReplayReport { verdict: Verdict::Weak(reasons), ..nothing };
     insta::assert_snapshot!("weak", shown(&weak, &[]));
     assert_eq!(exit(&weak), Exit::NotTrusted);
-    assert_eq!(json::answer(&weak)["verdict"], "weak");
+    assert_eq!(json::replay::answer(&weak)["verdict"], "weak");
 }
 
 /// An option is named only where it removes every reason.
@@ -154,7 +160,7 @@ fn a_tolerant_replay_is_never_called_identical() {
     let shown = shown(&report, &["--tolerance", "floats.toml"]);
     insta::assert_snapshot!("tolerant", shown);
     assert_eq!(exit(&report), Exit::Finding);
-    assert_eq!(json::answer(&report)["tolerance"]["fields_differing"], 200);
+    assert_eq!(json::replay::answer(&report)["tolerance"]["fields_differing"], 200);
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
         }
         let causes = if class == MissingFile { vec![Cause::MissingFile] } else { Vec::new() };
         let report = ReplayReport { causes, ..diverged(found) };
-        insta::assert_snapshot!(format!("diverged_{}", super::divergence::key(class)), shown(&report, &[]));
+        insta::assert_snapshot!(format!("diverged_{}", json::replay::key(class)), shown(&report, &[]));
         let expected = if class == Starvation { Exit::NotTrusted } else { Exit::Finding };
         assert_eq!(exit(&report), expected, "{class:?}");
     }
@@ -202,7 +208,7 @@ fn a_divergence_has_its_facts_as_json_fields() {
     let report = diverged(divergence(DivergenceClass::Output));
     insta::assert_snapshot!(
         "diverged_json",
-        serde_json::to_string_pretty(&json::answer(&report)["divergence"]).expect("plain values")
+        serde_json::to_string_pretty(&json::replay::answer(&report)["divergence"]).expect("plain values")
     );
 }
 
@@ -211,7 +217,7 @@ fn an_output_that_is_too_short_is_marked_where_it_ends() {
     let mut found = divergence(DivergenceClass::Output);
     (found.byte, found.window_from, found.found) = (Some(3), 0, vec![0, 1, 2]);
     found.expected = vec![0, 1, 2, 3, 4];
-    let text = text(Path::new("x.demo"), &diverged(found));
+    let text = text::replay::text(Path::new("x.demo"), &diverged(found));
     assert!(
         text.contains(
             "\n    expected  00 01 02 03 04  |.....|\n    found     00 01 02        |...|\n                       ^^\n"
@@ -224,7 +230,7 @@ fn an_output_that_is_too_short_is_marked_where_it_ends() {
 fn a_byte_that_a_rule_excused_is_not_the_one_that_is_marked() {
     let mut found = divergence(DivergenceClass::Output);
     found.found[2] = 0xee;
-    let text = text(Path::new("x.demo"), &diverged(found));
+    let text = text::replay::text(Path::new("x.demo"), &diverged(found));
     assert!(text.contains(&format!("\n    {:<8}  {}^^\n", "", " ".repeat(12 * 3))), "{text}");
 }
 
@@ -233,7 +239,7 @@ fn the_hint_leads_to_the_process_that_diverged() {
     let report = diverged(Divergence { process: 2, ..divergence(DivergenceClass::Output) });
     let hint = hint(&args(&["--explain"]), &report).expect("there is a next step");
     assert!(hint.starts_with("`prony demo dump teeworlds.demo --process 2 --full`"), "{hint}");
-    assert!(text(Path::new("x.demo"), &report).contains("record 48,211 of process 2, frame 312"));
+    assert!(text::replay::text(Path::new("x.demo"), &report).contains("record 48,211 of process 2, frame 312"));
 }
 
 fn failed(recorded: Recorded) -> FailedCall {
@@ -320,15 +326,15 @@ fn every_cause_has_its_words_and_its_next_step() {
         printed: vec!["chmod: \u{1b}[31mno such file".to_owned()],
         ..diverged(found)
     };
-    insta::assert_snapshot!("explained", explain::text(&args(&["--explain"]), &report));
+    insta::assert_snapshot!("explained", explained(&args(&["--explain"]), &report));
     let hint = hint(&args(&[]), &ReplayReport { causes: report.causes[1..].to_vec(), ..report.clone() });
     insta::assert_snapshot!("explained_hint", hint.expect("there is a next step"));
     for (number, cause) in report.causes.iter().enumerate() {
-        assert_eq!(json::answer(&report)["causes"][number]["cause"], cause.key());
+        assert_eq!(json::replay::answer(&report)["causes"][number]["cause"], cause.key());
     }
     insta::assert_snapshot!(
         "explained_json",
-        serde_json::to_string_pretty(&json::answer(&report)["failed_calls"]).expect("plain values")
+        serde_json::to_string_pretty(&json::replay::answer(&report)["failed_calls"]).expect("plain values")
     );
 }
 
@@ -338,7 +344,7 @@ fn a_build_that_computes_is_given_more_time_than_it_had() {
         causes: vec![Cause::Busy(held(Doing::Running))],
         ..diverged(divergence(DivergenceClass::Starvation))
     };
-    let told = explain::text(&args(&["--explain", "--watchdog", "20s"]), &report);
+    let told = explained(&args(&["--explain", "--watchdog", "20s"]), &report);
     assert!(told.contains("allow more time with --watchdog 120s"), "{told}");
     assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
 }
@@ -425,14 +431,14 @@ fn variables_that_the_build_did_not_get_have_a_next_step() {
     let report = ReplayReport { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..identical() };
     let hint = hint(&args(&[]), &report).expect("there is a next step");
     assert_eq!(hint, "use --keep-variable LD_PRELOAD to give the build recorded variables");
-    assert_eq!(json::answer(&report)["variables_withheld"][0], "LD_PRELOAD");
+    assert_eq!(json::replay::answer(&report)["variables_withheld"][0], "LD_PRELOAD");
 }
 
 #[test]
 fn warnings_are_part_of_the_json_answer() {
     let report = ReplayReport { warnings: vec![Warning::Changed("/srv/map".to_owned())], ..identical() };
     let told = "`/srv/map` differs from the recorded file in content";
-    assert_eq!(json::answer(&report)["warnings"][0], told);
+    assert_eq!(json::replay::answer(&report)["warnings"][0], told);
 }
 
 #[test]
@@ -485,6 +491,6 @@ fn every_detail_of_a_divergence_has_its_words() {
     ];
     for (difference, detail, told) in details {
         let found = Divergence { difference, detail, ..divergence(DivergenceClass::Output) };
-        assert_eq!(super::divergence::detail(&found), told);
+        assert_eq!(prony_report::divergence::detail(&found), told);
     }
 }

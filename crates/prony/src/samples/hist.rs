@@ -6,11 +6,11 @@ use prony_text::{Quantity, Untrusted, count};
 use serde_json::{Value, json};
 
 use super::load_all;
-use crate::bench::human::histogram_lines;
 use crate::cli::HistArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use prony_report::text::bench::histogram_lines;
 
 /// # Errors
 /// When a file cannot be read.

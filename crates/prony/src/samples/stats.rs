@@ -11,11 +11,11 @@ use prony_text::{Quantity, Untrusted, count, signed, thousands};
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::human::{metric_name, with_interval};
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use prony_report::words::{metric_name, with_interval};
 
 /// Error of the interval of the centre.
 const ALPHA: f64 = 0.05;
@@ -38,7 +38,7 @@ struct Stats<'a> {
     deviation: Option<f64>,
     robust_deviation: Option<f64>,
     quantiles: Vec<(f64, f64)>,
-    far_out: usize,
+    outliers: usize,
 }
 
 /// # Errors
@@ -87,7 +87,7 @@ impl<'a> Stats<'a> {
                 .into_iter()
                 .filter_map(|share| Some((share, quantile_of_sorted(&ordered, share)?)))
                 .collect(),
-            far_out: Outliers::of(&ordered).count(),
+            outliers: Outliers::of(&ordered).count(),
         })
     }
 
@@ -136,7 +136,7 @@ impl<'a> Stats<'a> {
                 format!("{} ({} % of the mean)", scale.value(value), signed(100.0 * (value / self.mean - 1.0), 1)),
             );
         }
-        line("outliers", thousands(self.far_out as u64));
+        line("outliers", thousands(self.outliers as u64));
         out
     }
 }

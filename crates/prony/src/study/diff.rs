@@ -9,11 +9,11 @@ use prony_study::{JoinError, Metric, Results};
 use serde::Serialize;
 
 use super::found::{self, Percent, bounds, columns, levels, median, range, units, word};
-use crate::bench::human::{digits, to_percent};
 use crate::cli::study::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use prony_report::words::{digits, to_percent};
 
 /// # Errors
 /// When a study cannot be read, or they do not fit to each other.

@@ -10,8 +10,8 @@ use prony_text::{Table, Untrusted, signed, thousands};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::bench::human::{digits, to_percent};
 use crate::failure::Failure;
+use prony_report::words::{digits, to_percent};
 
 /// Reads the directory of a study; `verb`: what is to be done with it.
 ///

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::diff::unfit;
 use super::found;
-use crate::bench::human::{to_percent, with_interval};
 use crate::cli::study::HistoryArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
+use prony_report::words::{to_percent, with_interval};
 
 /// # Errors
 /// When a study cannot be read, or does not fit to the first, or the export cannot be written.

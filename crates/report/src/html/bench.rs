@@ -1,5 +1,10 @@
 //! One bench on one self-contained page: verdict, distribution, pairs in the order of time, machine.
 
+mod answers;
+mod suite;
+
+pub use answers::{page, page_of_pairs};
+
 use maud::{Markup, PreEscaped, html};
 use prony_stats::Interval;
 use prony_stats::Metric;

@@ -1,3 +1,4 @@
 //! Answers for a README or a pull request.
 
+pub mod demos;
 pub mod study;

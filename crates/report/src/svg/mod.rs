@@ -1,6 +1,7 @@
 //! Charts as SVG.
 
 pub mod axis;
+pub mod bench;
 pub mod chart;
 pub mod drawing;
 pub mod figures;

@@ -5,4 +5,5 @@ pub mod geometric_mean;
 pub mod histogram;
 pub mod outliers;
 pub mod quantile;
+pub mod spread;
 pub mod variance_components;

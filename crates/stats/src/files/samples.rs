@@ -287,6 +287,16 @@ pub struct Switches {
 }
 
 impl Samples {
+    /// Notes how much a run is, so that a file says it too: bytes, operations, items.
+    pub fn set_amounts(&mut self, bytes: Option<f64>, operations: Option<f64>, items: Option<f64>) {
+        for (name, amount) in [(BYTES, bytes), (OPERATIONS, operations), (ITEMS, items)] {
+            let Some(number) = amount.and_then(serde_json::Number::from_f64) else { continue };
+            for benchmark in &mut self.benchmarks {
+                benchmark.metadata.insert(name.to_owned(), MetadataValue::Number(number.clone()));
+            }
+        }
+    }
+
     /// Reads a samples file of version 1.0, with or without what prony adds.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, 
 use prony_text::{Untrusted, count, printable_line, signed};
 
 use super::Found;
-use crate::bench::human::to_percent;
 use crate::study::found::{bounds, columns, median, metric, range, units};
+use prony_report::words::to_percent;
 
 /// Most terms that cannot be told apart that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;

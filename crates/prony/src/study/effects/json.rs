@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Found;
-use crate::bench::human::to_percent;
 use crate::study::found::{Percent, by_unit};
+use prony_report::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]

@@ -1,0 +1,125 @@
+//! Two builds on demos in words: why they could not be compared, and the verdict for all of them.
+
+use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, OnDemo};
+use prony_stats::Verdict;
+use prony_text::{Quantity, Table, plain, thousands, without_error_numbers};
+
+use crate::divergence;
+use crate::words::{change, to_percent};
+
+/// Why two builds could not be compared on a demo: the build, and a sentence. `None` where they were.
+pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, String)> {
+    let (build, message) = match &report.ended {
+        DemoEnded::Complete | DemoEnded::Interrupted => return None,
+        DemoEnded::Replay(build, error) => (
+            *build,
+            format!("cannot replay {} against `{}`: {error}", options.demo.display(), options.builds[*build].name),
+        ),
+        DemoEnded::Diverged(build, found) => {
+            let place = found.divergence.as_ref().map_or_else(String::new, |found| {
+                format!(
+                    " at record {} of frame {}: {}",
+                    thousands(found.record),
+                    thousands(found.frame),
+                    divergence::in_short(found)
+                )
+            });
+            (*build, format!("`{}` diverged from {}{place}", options.builds[*build].name, options.demo.display()))
+        }
+    };
+    Some((build, without_error_numbers(&message)))
+}
+
+/// The verdict for all demos in a sentence. A build that diverges comes first: that is known for certain.
+pub fn sentence(builds: [&str; 2], demos: &Demos) -> String {
+    let (measured, demos, verdict) = (demos.all.as_slice(), demos.asked, demos.verdict());
+    let [a, b] = builds;
+    let failed: Vec<String> =
+        [0, 1].into_iter().flat_map(|build| not_comparable(builds[build], build, measured, demos)).collect();
+    if !failed.is_empty() {
+        let of_others = [
+            (Verdict::Slower, "slower"),
+            (Verdict::Unclear, "unclear"),
+            (Verdict::Faster, "faster"),
+            (Verdict::Same, "same"),
+        ]
+        .into_iter()
+        .map(|(verdict, word)| (measured.iter().filter(|one| one.verdict() == Some(verdict)).count(), word))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{word} on {number}"));
+        return failed.into_iter().chain(of_others).collect::<Vec<_>>().join("; ");
+    }
+    let number = |verdict| measured.iter().filter(|one| one.verdict() == Some(verdict)).count();
+    let on = |verdict| match demos {
+        1 => String::new(),
+        _ => format!(" on {} of {demos} demos", number(verdict)),
+    };
+    match verdict {
+        Verdict::Slower => format!("{b} is slower than {a}{}", on(Verdict::Slower)),
+        Verdict::Faster => format!("{b} is faster than {a}{}, and slower on none", on(Verdict::Faster)),
+        Verdict::Same => match demos {
+            1 => format!("{b} and {a} are the same"),
+            _ => format!("{b} and {a} are the same on all {demos} demos"),
+        },
+        Verdict::Unclear => format!("unclear{}", on(Verdict::Unclear)),
+    }
+}
+
+/// On how many demos this build diverged or could not be replayed.
+fn not_comparable(name: &str, build: usize, measured: &[OnDemo], demos: usize) -> Vec<String> {
+    let count = |is: fn(&DemoEnded) -> Option<usize>| {
+        measured.iter().filter(|one| is(&one.report.ended) == Some(build)).count()
+    };
+    let diverged = count(|ended| if let DemoEnded::Diverged(build, _) = ended { Some(*build) } else { None });
+    let failed = count(|ended| if let DemoEnded::Replay(build, _) = ended { Some(*build) } else { None });
+    let on = |number: usize| if demos == 1 { String::new() } else { format!(" on {number} of {demos} demos") };
+    [(diverged, "diverged"), (failed, "could not be replayed")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{name} {what}{}", on(number)))
+        .collect()
+}
+
+fn word(measured: &OnDemo) -> &'static str {
+    match measured.verdict() {
+        Some(Verdict::Slower) => "slower",
+        Some(Verdict::Faster) => "faster",
+        Some(Verdict::Same) => "same",
+        Some(Verdict::Unclear) => "unclear",
+        None => match measured.report.ended {
+            DemoEnded::Diverged(..) => "diverged",
+            _ => "failed",
+        },
+    }
+}
+
+/// A row a demo. `names`: of the builds, as the head of their columns. `shown`: how the name of a demo is written.
+pub fn table(names: [String; 2], demos: &Demos, shown: fn(&str) -> String) -> Table {
+    let [a, b] = names;
+    let head = ["demo".to_owned(), a, b, "change".to_owned(), "pairs".to_owned(), "verdict".to_owned()];
+    let mut table = Table::with_head(head).numbers(1..5);
+    for one in &demos.all {
+        let frame = |build: usize| match one.report.frames.as_ref().ok().filter(|_| one.verdict().is_some()) {
+            Some(frames) => {
+                let frame_s = [frames.a, frames.b][build].frame_s.estimate;
+                Quantity::of(frame_s, "second").value(frame_s)
+            }
+            None => "–".to_owned(),
+        };
+        let change = one.change().as_ref().map_or_else(|| "–".to_owned(), change);
+        table.row([shown(&one.name), frame(0), frame(1), change, one.report.pairs.to_string(), word(one).to_owned()]);
+    }
+    if let Some(mean) = demos.mean() {
+        table.row(["geometric mean", "", "", &change(&mean), "", ""]);
+    }
+    table
+}
+
+/// What the table says of errors.
+pub fn basis(demos: &Demos) -> String {
+    format!(
+        "CPU time per frame; same: within ±{} %; probability of any false alarm: at most {} %",
+        plain(to_percent(demos.margin)),
+        plain(demos.alpha * 100.0)
+    )
+}

@@ -1,0 +1,68 @@
+//! Throughput of commands with a known amount of work per run.
+
+use prony_stats::samples::{BYTES, Benchmark, ITEMS, MetadataValue, OPERATIONS};
+use prony_stats::single_sample::median_interval;
+use prony_text::Quantity;
+
+/// Level of the interval of a rate.
+const ALPHA: f64 = 0.05;
+
+/// What a benchmark does in a second: the median with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Throughput {
+    /// `B/s`, `items/s` or `operations/s`.
+    pub unit: &'static str,
+    pub value: f64,
+    /// Bounds with 95 %; not finite where there are too few values.
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Throughput {
+    /// `None` where it is not known how much a run does, or its values are no times.
+    pub fn of(benchmark: &Benchmark) -> Option<Throughput> {
+        if benchmark.unit_name() != "second" {
+            return None;
+        }
+        let amount = |name: &str| match benchmark.metadata.get(name)? {
+            MetadataValue::Number(number) => number.as_f64().filter(|amount| *amount > 0.0),
+            _ => None,
+        };
+        let kinds = [(BYTES, "B/s"), (ITEMS, "items/s"), (OPERATIONS, "operations/s")];
+        let (amount, unit) = kinds.into_iter().find_map(|(name, unit)| Some((amount(name)?, unit)))?;
+        let seconds = median_interval(&benchmark.values().collect::<Vec<_>>(), ALPHA)?;
+        let high = if seconds.low > 0.0 { amount / seconds.low } else { f64::INFINITY };
+        Some(Throughput { unit, value: amount / seconds.estimate, low: amount / seconds.high, high })
+    }
+
+    /// `3.42 GB/s [3.40, 3.45]`.
+    pub fn text(&self) -> String {
+        let quantity = Quantity::of(self.value, self.unit);
+        let shown = quantity.interval(self.value, self.low, self.high);
+        shown.unwrap_or_else(|| quantity.value(self.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_stats::samples::{Run, Samples};
+
+    use super::*;
+
+    #[test]
+    fn a_rate_has_the_unit_of_what_was_told() {
+        let mut benchmark = Benchmark::new("copy");
+        benchmark.runs = [1.9, 2.0, 2.1, 2.0, 2.0, 1.95, 2.05, 2.0, 2.0, 2.02].map(Run::of).to_vec();
+        assert_eq!(Throughput::of(&benchmark), None);
+        let mut samples = Samples { benchmarks: vec![benchmark], circumstances: None };
+        for (bytes, items, text) in
+            [(Some(4e9), None, "2.00 GB/s"), (None, Some(3e6), "1.50 M items/s"), (None, Some(8.0), "4.00 items/s")]
+        {
+            samples.benchmarks[0].metadata.clear();
+            samples.set_amounts(bytes, None, items);
+            let found = Throughput::of(&samples.benchmarks[0]).expect("it is known").text();
+            assert!(found.starts_with(text), "{found}");
+            assert!(found.contains('[') == found.ends_with(']'), "{found}");
+        }
+    }
+}

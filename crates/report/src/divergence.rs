@@ -1,0 +1,120 @@
+//! A divergence in words: its class, and the facts that are known of it.
+
+use prony_demo::tolerance::DifferenceAt;
+use prony_machine::signal_name;
+use prony_replay::{BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, ThreadReport};
+use prony_text::{Untrusted, thousands};
+
+/// The words for a class.
+pub fn class_name(class: DivergenceClass) -> &'static str {
+    match class {
+        DivergenceClass::Output => "different output",
+        DivergenceClass::Order => "different order of calls",
+        DivergenceClass::UnrecordedCall => "unrecorded call",
+        DivergenceClass::Starvation => "starved thread",
+        DivergenceClass::EarlyExit => "early exit",
+        DivergenceClass::LateExit => "late exit",
+        DivergenceClass::MissingFile => "missing file",
+        DivergenceClass::Crash => "crash",
+        DivergenceClass::Input => "input that does not fit",
+    }
+}
+
+/// The class and what is known best of it.
+pub fn in_short(found: &Divergence) -> String {
+    let detail = detail(found);
+    let what = if detail.is_empty() { &found.call } else { &detail };
+    [class_name(found.class), what].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Facts about the divergence beyond class and position, as text; empty if there are none.
+pub fn detail(found: &Divergence) -> String {
+    let difference = match found.difference {
+        Difference::NotSent => Some("not sent".to_owned()),
+        Difference::Destination => Some("destination address".to_owned()),
+        Difference::Room { recorded, room } => {
+            Some(format!("{} recorded, the build has room for {}", thousands(recorded), thousands(room)))
+        }
+        Difference::Descriptor(fd) => {
+            Some(format!("the recorded call made descriptor {fd}, which is open in the build"))
+        }
+        _ => None,
+    };
+    let detail = found.detail.as_ref().map(|detail| match detail {
+        Detail::Lengths { expected, found } => format!("{expected} bytes expected, {found} found"),
+        Detail::EndingStatus(status) => format!("the build ends with status {status}"),
+        Detail::NotTolerated(None) => "no rule of the tolerance file covers this byte".to_owned(),
+        Detail::NotTolerated(Some(beyond)) => {
+            let BeyondLimit { rule, field, offset, recorded, replayed } = beyond;
+            format!(
+                "rule {}, {field}: {recorded} recorded and {replayed} replayed at byte {offset} differ by more \
+                 than it allows",
+                rule + 1
+            )
+        }
+        Detail::Field(at) => match at.within {
+            Some(_) => format!("more than a rule allows: {}", field_difference(at)),
+            None => field_difference(at),
+        },
+        Detail::Signal { signal, records, of } => {
+            format!("{} ended the build after {records} of {of} records", signal_name(*signal))
+        }
+        Detail::Ended { status, records, of } => format!("the build ended ({status}) after {records} of {of} records"),
+        Detail::FilesLacking(lacking) => lacking.to_string(),
+        Detail::NoProgress { process, turn, spins } => no_progress(&found.threads, process, *turn, *spins),
+    });
+    difference.into_iter().chain(detail).collect::<Vec<_>>().join("; ")
+}
+
+/// Thread that holds a replay up, and threads that wait.
+fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>, spins: bool) -> String {
+    let name = |thread: &ThreadReport| match thread.process {
+        0 => format!("thread {}", thread.thread),
+        process => format!("thread {} of process {process}", thread.thread),
+    };
+    let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
+    let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
+    // Between such calls it may run, or sleep for a moment.
+    let spinning = "makes calls again and again that are not in the recording, while its clock stands still";
+    let holder = match held {
+        Some(thread) if spins => format!("{} {spinning}", name(thread)),
+        None if spins => format!("the process {spinning}"),
+        Some(thread) => format!("{} {}", name(thread), doing(&thread.doing)),
+        None => format!("the process {}", doing(process)),
+    };
+    let turn = turn.map(|turn| format!(" and turn {turn} does not come")).unwrap_or_default();
+    let waiting = threads.iter().filter_map(|thread| {
+        let turn = thread.waits_for?;
+        Some(format!("{} waits for turn {turn} before record {}", name(thread), thread.record))
+    });
+    std::iter::once(format!("{holder}{turn}")).chain(waiting).collect::<Vec<_>>().join("; ")
+}
+
+/// Activity of a thread or of a process, in words.
+fn doing(doing: &Doing) -> String {
+    match doing {
+        Doing::Turn => "waits for its turn".to_owned(),
+        Doing::Running => "runs in its own code".to_owned(),
+        Doing::Sleeping { call, .. } if call.is_empty() => "sleeps".to_owned(),
+        Doing::Sleeping { call, .. } => format!("sleeps in {call}"),
+        Doing::Finished => "has no records left".to_owned(),
+        Doing::Gone => "is not there".to_owned(),
+    }
+}
+
+/// A difference of a decoded field in a sentence.
+pub fn field_difference(at: &DifferenceAt) -> String {
+    let value = |value: &Option<String>| {
+        value.as_ref().map_or_else(|| "nothing".to_owned(), |it| Untrusted::new(it).to_string())
+    };
+    let within = at.within.map_or_else(String::new, |within| format!(", allowed {within}"));
+    format!(
+        "frame {}, record {}, to {}: {} {} recorded, {} replayed{within}",
+        thousands(at.frame),
+        thousands(at.record),
+        Untrusted::new(&at.peer),
+        Untrusted::new(&at.field),
+        value(&at.recorded),
+        value(&at.replayed),
+    )
+}

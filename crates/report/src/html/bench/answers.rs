@@ -1,0 +1,164 @@
+//! The page of a bench: what is said in the terminal, and the charts behind it.
+
+use prony_bench::{Commands, Measured, Options, Report};
+use prony_stats::Metric;
+use prony_stats::Verdict;
+use prony_stats::judge::Outcome;
+use prony_stats::ranking::{Place, Standing};
+use prony_stats::samples::Samples;
+use prony_text::count;
+
+use super::suite::page_of_suite;
+use super::{Bench, Comparison, Several};
+use crate::bench::table;
+use crate::html::grid::{Grid, GridCell, GridRow};
+use crate::study::sentences::{Tone, Verdict as Said};
+use crate::svg::bench as picture;
+use crate::svg::chart::bench::Change;
+use crate::words::{Claim, claim, letter, metric_name, sentence, tone};
+
+/// The page of all that was measured.
+pub fn page(measured: &Measured, version: &str) -> String {
+    match measured {
+        Measured::Commands(commands) => page_of_commands(&commands.options, &commands.report, version),
+        Measured::Demos(demos) => {
+            let only = demos.all.first().filter(|_| demos.asked == 1);
+            let outcome = only.and_then(|only| only.report.outcome.as_ref());
+            let compared: Vec<(usize, usize, &Outcome)> = outcome.into_iter().map(|outcome| (0, 1, outcome)).collect();
+            page_of_pairs(&measured.samples(), &compared, demos.margin, version)
+        }
+        Measured::Suite(suite) => match suite.all.as_slice() {
+            [(_, Commands { options, report })] => page_of_commands(options, report, version),
+            _ => page_of_suite(suite, version),
+        },
+    }
+}
+
+/// The page of a bench of commands.
+fn page_of_commands(options: &Options, report: &Report, version: &str) -> String {
+    // A ranking compares all commands with each other; those with the first one are no answer.
+    let compared = report.comparisons.iter().filter(|_| report.ranking.is_none());
+    let compared: Vec<(usize, usize, &Outcome)> =
+        compared.map(|one| (one.reference, one.subject, &one.outcome)).collect();
+    let several = table::suits(report).then(|| several(options, report));
+    rendered(&report.samples, &compared, several, options.plan.margin, version)
+}
+
+/// The page of samples and of comparisons: baseline, compared command, outcome. `margin`: a log ratio.
+pub fn page_of_pairs(samples: &Samples, compared: &[(usize, usize, &Outcome)], margin: f64, version: &str) -> String {
+    rendered(samples, compared, None, margin, version)
+}
+
+fn rendered(
+    samples: &Samples,
+    compared: &[(usize, usize, &Outcome)],
+    several: Option<Several>,
+    margin: f64,
+    version: &str,
+) -> String {
+    let known = compared.iter().filter(|(a, b, _)| *a.max(b) < samples.benchmarks.len());
+    let comparisons =
+        known.map(|&(a, b, outcome)| comparison(samples, outcome, [a, b], margin, compared.len() > 1)).collect();
+    Bench { samples, several, comparisons, margin, version }.page()
+}
+
+/// Table, chart and answer of several commands.
+fn several(options: &Options, report: &Report) -> Several {
+    let answers = table::answers(options, report);
+    let row = |row: table::AnsweredRow| {
+        let verdict = GridCell::answer(row.verdict.text(), row.verdict.tone());
+        GridRow { cells: row.cells.into_iter().map(GridCell::plain).chain([verdict]).collect() }
+    };
+    let metric = table::metric(report);
+    let title = match picture::scanned(options) {
+        Some(parameter) => format!("{} along {parameter}", picture::title(options)),
+        None => picture::title(options),
+    };
+    Several {
+        title,
+        verdict: first_line(options, report),
+        table: Grid {
+            title: if report.ranking.is_some() { "Ranking" } else { "Commands" }.to_owned(),
+            small: "the fastest first".to_owned(),
+            head: answers.head,
+            names: 2,
+            rows: answers.rows.into_iter().map(row).collect(),
+            basis: answers.basis,
+        },
+        chart: picture::commands_chart(options, report),
+        metric: table::is_of_processes(report).then_some(metric),
+    }
+}
+
+/// Who is the fastest, or how many differ from the reference.
+fn first_line(options: &Options, report: &Report) -> Said {
+    let name = |subject: usize| format!("{} {}", letter(subject), options.subjects[subject].name);
+    if let Some(ranking) = &report.ranking {
+        let first = if ranking.metric == Metric::Rss { "uses the least memory" } else { "is the fastest" };
+        let open = |place: &&Place| place.standing != Standing::Slower;
+        let best: Vec<String> = ranking.places.iter().filter(open).map(|place| name(place.candidate)).collect();
+        let is_unclear = ranking.places.iter().any(|place| place.standing == Standing::Unclear);
+        let (tone, claim) = match best.as_slice() {
+            [only] => (Tone::Good, format!("{only} {first}")),
+            several => {
+                let tone = if is_unclear { Tone::Warn } else { Tone::Plain };
+                (tone, format!("one of {} {first}", several.join(", ")))
+            }
+        };
+        return Said { tone, claim: sentence(&claim), basis: of_names(options, &ranking.places) };
+    }
+    let of = |verdict| report.comparisons.iter().filter(|one| one.outcome.verdict == verdict).count();
+    let words = [
+        (Verdict::Slower, "slower", Tone::Bad),
+        (Verdict::Unclear, "unclear", Tone::Warn),
+        (Verdict::Faster, "faster", Tone::Good),
+        (Verdict::Same, "same", Tone::Plain),
+    ];
+    let found: Vec<_> = words.into_iter().filter(|(verdict, ..)| of(*verdict) > 0).collect();
+    let counts: Vec<String> = found.iter().map(|(verdict, word, _)| format!("{} {word}", of(*verdict))).collect();
+    let reference = table::reference(report).map_or_else(String::new, |one| format!("against {}: ", name(one)));
+    let tone = found.first().map_or(Tone::Warn, |(_, _, tone)| *tone);
+    Said { tone, claim: sentence(&format!("{reference}{}", counts.join(", "))), basis: String::new() }
+}
+
+/// Commands that are known to be slower, in a clause.
+fn of_names(options: &Options, places: &[Place]) -> String {
+    let slower = places.iter().filter(|place| place.standing == Standing::Slower).count();
+    format!("{}, {slower} of them slower", count(options.subjects.len() as u64, "command"))
+}
+
+fn comparison(samples: &Samples, outcome: &Outcome, [a, b]: [usize; 2], margin: f64, several: bool) -> Comparison {
+    let (baseline, name) = (letter(a), letter(b));
+    let Claim { verdict, basis } = claim(&name, outcome, margin, several);
+    let names = format!("{baseline}: {}; {name}: {}", samples.benchmarks[a].name, samples.benchmarks[b].name);
+    let reasons: Vec<String> = outcome.reasons.iter().map(ToString::to_string).collect();
+    let basis = [vec![basis, names], reasons].concat().into_iter().filter(|part| !part.is_empty());
+    let judged = samples.benchmarks[b].metric();
+    let is_time = Metric::is_name_of_time(judged);
+    let metrics = [Metric::Cpu, Metric::Uncontended, Metric::Wall, Metric::Rss].into_iter().filter_map(|metric| {
+        // Of several commands, what is informational would hide what is judged.
+        let is_shown = !several || outcome.judged.contains(&metric);
+        let block = metric.of(outcome).filter(|block| is_shown && block.interval.n > 0)?;
+        let of = match metric {
+            Metric::Cpu if !is_time => judged,
+            Metric::Rss => "peak memory",
+            other => metric_name(other.name()),
+        };
+        let name = if several { format!("{name}, {of}") } else { of.to_owned() };
+        Some(Change { name, interval: block.interval, is_judged: outcome.judged.contains(&metric) })
+    });
+    let interval = outcome.metric.of(outcome).map(|block| block.interval);
+    Comparison {
+        letters: [baseline, name.clone()],
+        a,
+        b,
+        verdict: Said {
+            tone: tone(outcome.verdict),
+            claim: sentence(&verdict),
+            basis: basis.collect::<Vec<_>>().join("; "),
+        },
+        changes: metrics.collect(),
+        metric: is_time.then_some(outcome.metric),
+        interval: interval.unwrap_or(outcome.cpu.interval),
+    }
+}

@@ -1,0 +1,112 @@
+//! Limits as JSON: every figure, with the values and the code behind it.
+
+pub mod shares;
+
+use std::collections::BTreeMap;
+
+use prony_limits::{Experiment, Limits, Line, Measured, Taint};
+use serde::Serialize;
+
+/// The limits that were asked for.
+#[derive(Debug, Serialize)]
+pub struct Answer<'a> {
+    fingerprint: String,
+    machine: Option<&'a str>,
+    cpu: usize,
+    seconds: f64,
+    complete: bool,
+    /// Share of the CPU's time that the hypervisor gave to others.
+    steal: Option<f64>,
+    figures: Vec<Shown<'a>>,
+    not_measured: Vec<NotMeasured<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    experiment: &'static str,
+    name: &'a str,
+    unit: &'a str,
+    /// Figure of the case: the best of times and rates, the median of cycles.
+    value: f64,
+    best: f64,
+    median: f64,
+    worst: f64,
+    n: usize,
+    contaminated: f64,
+    /// Not as many undisturbed samples as a figure rests on.
+    disturbed: bool,
+    steal: Option<f64>,
+    faults: f64,
+    core_hz: f64,
+    cycles_each: Option<f64>,
+    loop_bytes: Option<u64>,
+    /// The instructions of the innermost loop, from the memory in which it ran; empty where no code was emitted.
+    listing: Vec<&'a Line>,
+    /// Instructions of it that are not among them, as it has many of the same.
+    left_out: usize,
+    /// Every byte that was emitted, in hexadecimal, unless it is too long.
+    code: Option<&'a str>,
+    /// Values of all samples, disturbed ones included.
+    values: &'a [f64],
+    /// Why each may be slower than the hardware; `null`: nothing was seen.
+    taints: Vec<Option<&'static str>>,
+    parameters: &'a BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotMeasured<'a> {
+    experiment: &'static str,
+    name: Option<&'a str>,
+    reason: &'a str,
+}
+
+/// The answer of the asked experiments.
+pub fn answer<'a>(limits: &'a Limits, asked: &[Experiment]) -> Answer<'a> {
+    let is_asked = |experiment| asked.contains(&experiment);
+    Answer {
+        fingerprint: limits.fingerprint.to_string(),
+        machine: limits.facts.cpu.model.as_deref(),
+        cpu: limits.cpu,
+        seconds: limits.elapsed.as_secs_f64(),
+        complete: !limits.stopped,
+        steal: limits.steal,
+        figures: limits.measured.iter().filter(|case| is_asked(case.experiment)).filter_map(shown).collect(),
+        not_measured: limits
+            .skipped
+            .iter()
+            .filter(|skipped| is_asked(skipped.experiment))
+            .map(|skipped| NotMeasured {
+                experiment: skipped.experiment.word(),
+                name: skipped.name.as_deref(),
+                reason: &skipped.reason,
+            })
+            .collect(),
+    }
+}
+
+fn shown(measured: &Measured) -> Option<Shown<'_>> {
+    let figure = measured.figure()?;
+    Some(Shown {
+        experiment: measured.experiment.word(),
+        name: &measured.name,
+        unit: &measured.unit,
+        value: figure.value,
+        best: figure.best,
+        median: figure.median,
+        worst: figure.worst,
+        n: figure.n,
+        contaminated: figure.contaminated,
+        disturbed: !measured.series.is_clean(),
+        steal: measured.series.steal,
+        faults: figure.faults,
+        core_hz: figure.core_hz,
+        cycles_each: measured.cycles_each(),
+        loop_bytes: measured.listing.as_ref().map(|listing| listing.loop_bytes),
+        listing: measured.listing.iter().flat_map(|listing| listing.loop_lines()).collect(),
+        left_out: measured.listing.as_ref().map_or(0, |listing| listing.left_out),
+        code: measured.listing.as_ref().map(|listing| listing.code.as_str()).filter(|code| !code.is_empty()),
+        values: &measured.values,
+        taints: measured.series.samples.iter().map(|sample| sample.taint.map(Taint::word)).collect(),
+        parameters: &measured.facts,
+    })
+}

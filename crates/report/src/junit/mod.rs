@@ -1,0 +1,162 @@
+//! Comparisons as test cases in the format of JUnit, which CI systems show.
+
+use std::fmt::Write;
+
+use prony_bench::{Commands, Comparison, Demos, Ended, Measured, OnDemo};
+use prony_stats::Verdict;
+use prony_stats::ranking::Place;
+use prony_text::Markup;
+
+use crate::bench::demos::failure;
+use crate::bench::table::RowVerdict;
+use crate::words::claim;
+
+/// A comparison as a test case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// What was compared: a demo, or two commands.
+    pub name: String,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// How it ended.
+    pub end: CaseEnd,
+    /// The verdict in one line.
+    pub message: String,
+}
+
+/// Ways in which a test case ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseEnd {
+    /// Faster, the same, or nothing to fail.
+    Passed,
+    /// Slower.
+    Failed,
+    /// Unclear: neither passed nor failed.
+    Skipped,
+    /// It could not be compared.
+    Error,
+}
+
+impl CaseEnd {
+    /// End of a comparison with this verdict.
+    pub fn of(verdict: Verdict) -> CaseEnd {
+        match verdict {
+            Verdict::Slower => CaseEnd::Failed,
+            Verdict::Unclear => CaseEnd::Skipped,
+            Verdict::Faster | Verdict::Same => CaseEnd::Passed,
+        }
+    }
+}
+
+/// The comparisons as test cases, in their order.
+pub fn cases(measured: &Measured) -> Vec<Case> {
+    match measured {
+        Measured::Commands(commands) => of_commands(commands),
+        Measured::Demos(demos) => of_demos(demos),
+        Measured::Suite(suite) => {
+            let of = |(name, commands): &(String, Commands)| {
+                let named = |case: Case| Case { name: format!("{name}: {}", case.name), ..case };
+                of_commands(commands).into_iter().map(named).collect::<Vec<Case>>()
+            };
+            suite.all.iter().flat_map(of).collect()
+        }
+    }
+}
+
+/// A case for each comparison; of a ranking, one for each command, none of which fails.
+fn of_commands(Commands { options, report }: &Commands) -> Vec<Case> {
+    if let Ended::Failed(failed) = &report.ended {
+        let message = format!("{} of `{}`: {}", failed.phase, failed.name, failed.problem);
+        return vec![Case { name: failed.name.clone(), seconds: report.elapsed_s, end: CaseEnd::Error, message }];
+    }
+    let name = |subject: usize| options.subjects[subject].name.clone();
+    if let Some(ranking) = &report.ranking {
+        let case = |place: &Place| Case {
+            name: name(place.candidate),
+            seconds: report.elapsed_s,
+            end: CaseEnd::Passed,
+            message: RowVerdict::Ranked(place.standing, ranking.metric).text().to_owned(),
+        };
+        return ranking.places.iter().map(case).collect();
+    }
+    let case = |one: &Comparison| Case {
+        name: format!("{} against {}", name(one.subject), name(one.reference)),
+        seconds: one.outcome.elapsed_s,
+        end: CaseEnd::of(one.outcome.verdict),
+        message: claim(&name(one.subject), &one.outcome, options.plan.margin, false).to_string(),
+    };
+    report.comparisons.iter().map(case).collect()
+}
+
+/// A case for each demo.
+fn of_demos(demos: &Demos) -> Vec<Case> {
+    let [a, b] = demos.builds();
+    let case = |one: &OnDemo| {
+        let name = format!("{}: {b} against {a}", one.name);
+        let (end, message) = match (failure(&one.options, &one.report), &one.report.outcome) {
+            (Some((_, message)), _) => (CaseEnd::Error, message),
+            (None, Some(outcome)) => {
+                (CaseEnd::of(outcome.verdict), claim(b, outcome, one.options.plan.margin, false).to_string())
+            }
+            (None, None) => (CaseEnd::Skipped, "no pair of replays".to_owned()),
+        };
+        Case { name, seconds: one.report.elapsed_s, end, message }
+    };
+    demos.all.iter().map(case).collect()
+}
+
+/// All cases as one suite.
+pub fn document(cases: &[Case]) -> String {
+    let of = |end: CaseEnd| cases.iter().filter(|case| case.end == end).count();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        cases.len(),
+        of(CaseEnd::Failed),
+        of(CaseEnd::Error),
+        of(CaseEnd::Skipped),
+        cases.iter().map(|case| case.seconds).sum::<f64>()
+    );
+    let _ = writeln!(out, "<testsuites {counts}>\n<testsuite name=\"prony bench\" {counts}>");
+    for Case { name, seconds, end, message } in cases {
+        let (name, message) = (attribute(name), attribute(message));
+        let _ = write!(out, "<testcase classname=\"prony.bench\" name=\"{name}\" time=\"{seconds:.3}\">");
+        let _ = match end {
+            CaseEnd::Passed => write!(out, "<system-out>{message}</system-out>"),
+            CaseEnd::Failed => write!(out, "<failure type=\"slower\" message=\"{message}\"/>"),
+            CaseEnd::Skipped => write!(out, "<skipped message=\"{message}\"/>"),
+            CaseEnd::Error => write!(out, "<error message=\"{message}\"/>"),
+        };
+        out.push_str("</testcase>\n");
+    }
+    out.push_str("</testsuite>\n</testsuites>\n");
+    out
+}
+
+/// Text of others in XML 1.0, which has no other control characters than white space.
+fn attribute(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    Markup(&plain).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verdict_ends_its_case_as_ci_systems_know_it() {
+        let case = |name: &str, end| Case {
+            name: name.to_owned(),
+            seconds: 1.5,
+            end,
+            message: "by 1 % [0.6, 1.4]".to_owned(),
+        };
+        let cases = [
+            case("a", CaseEnd::of(Verdict::Same)),
+            case("<b> & \"c\"\u{7}", CaseEnd::of(Verdict::Slower)),
+            case("d", CaseEnd::of(Verdict::Unclear)),
+            case("e", CaseEnd::Error),
+        ];
+        insta::assert_snapshot!(document(&cases));
+    }
+}

@@ -1,0 +1,59 @@
+//! Two builds on demos as a comment for a pull request.
+
+use std::fmt::Write;
+
+use prony_bench::{Demos, OnDemo};
+use prony_text::{Markup, count, printable_line};
+
+use crate::bench::demos::{basis, failure, sentence, table};
+use crate::text::bench::demos::by_frame;
+
+/// A comment for a pull request: the verdict, a row a demo, and more to unfold.
+pub fn markdown(demos: &Demos, version: &str) -> String {
+    // Outside of a table, a bar needs no backslash.
+    let [a, b] = demos.builds().map(|name| prony_text::markdown_code(name).replace("\\|", "|"));
+    let mut out = format!("### prony: {}\n\n", sentence([&a, &b], demos));
+    out += &table([a, b], demos, prony_text::markdown_code).markdown();
+    let failures: Vec<String> = demos
+        .all
+        .iter()
+        .filter_map(|one| failure(&one.options, &one.report))
+        .map(|(_, message)| format!("* {}\n", markdown_text(&message.replace(['\n', '\r'], " "))))
+        .collect();
+    if !failures.is_empty() {
+        let _ = write!(out, "\n{}", failures.concat());
+    }
+    let _ = writeln!(out, "\n<sub>{}. {}</sub>", markdown_text(&basis(demos)), around(&demos.all, version));
+    for one in &demos.all {
+        let Ok(frames) = &one.report.frames else { continue };
+        let mut text = String::new();
+        by_frame(&mut text, frames);
+        let _ = writeln!(
+            out,
+            "\n<details><summary>{}</summary>\n\n```text\n{}```\n\n</details>",
+            // HTML, in which a backslash is one.
+            Markup(&format!("{}: frames", printable_line(&one.name))),
+            text.replace("```", "` ` `")
+        );
+    }
+    out
+}
+
+fn markdown_text(text: &str) -> String {
+    prony_text::markdown(text)
+}
+
+/// What a reader who was not there wants to know of the machine.
+fn around(measured: &[OnDemo], version: &str) -> String {
+    let machine = measured.first().map(|one| &one.options.machine);
+    let text = |pointer: &str| machine.and_then(|machine| machine.pointer(pointer)?.as_str()).map(str::to_owned);
+    let facts = [text("/cpu/model"), text("/kernel/release").map(|kernel| format!("Linux {kernel}"))];
+    let pairs: usize = measured.iter().map(|one| one.report.pairs).sum();
+    let seconds: f64 = measured.iter().map(|one| one.report.elapsed_s).sum();
+    let known: Vec<String> = [count(pairs as u64, "pair") + &format!(" of replays in {seconds:.0} s")]
+        .into_iter()
+        .chain(facts.into_iter().flatten().map(|fact| markdown_text(&fact)))
+        .chain([format!("prony {version}")])
+        .collect();
+    known.join(", ")
+}

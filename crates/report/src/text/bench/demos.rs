@@ -1,0 +1,120 @@
+//! Two builds on demos, in the terminal.
+
+use std::fmt::Write;
+
+use prony_bench::{DemoOptions, DemoReport, Demos};
+use prony_stats::frames::{self, FrameComparison};
+use prony_text::{Quantity, count, printable_line, significant, thousands};
+
+use super::metrics;
+use crate::bench::demos::{basis, sentence, table};
+use crate::words::{change, claim, with_interval};
+
+/// Frames that are listed; --json has all.
+const LISTED: usize = 5;
+
+/// One demo in full, or a row for each of several.
+pub fn text(demos: &Demos) -> String {
+    if let ([only], 1) = (demos.all.as_slice(), demos.asked) {
+        return of_one(&only.options, &only.report);
+    }
+    let [a, b] = demos.builds().map(printable_line);
+    let rows = table(["A".to_owned(), "B".to_owned()], demos, str::to_owned).text();
+    format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos))
+}
+
+/// Frames from which on durations are told for as many as everybody's, and not for those of the demo.
+const NORMALISED_FROM: usize = 1000;
+
+/// `2.75 s for 120,000 frames`, or `0.52 s for its 151 frames`: few frames say nothing of so many more.
+fn duration(build: &frames::Build, frames: usize) -> String {
+    let whole_s = build.frame_s.estimate * frames as f64;
+    match frames {
+        NORMALISED_FROM.. => format!("{:.2} s for 120,000 frames", build.normalised_s),
+        frames => format!("{} s for its {}", significant(whole_s), count(frames as u64, "frame")),
+    }
+}
+
+fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
+    let mut out = String::new();
+    let frames = match &report.frames {
+        Ok(frames) => Some(frames),
+        Err(error) => {
+            let _ = writeln!(out, "{error}");
+            None
+        }
+    };
+    if let Some(frames) = frames {
+        for (letter, name, build) in
+            [("A", &options.builds[0].name, frames.a), ("B", &options.builds[1].name, frames.b)]
+        {
+            let _ = writeln!(
+                out,
+                "{letter}  {}  {} a frame, {}, n = {}",
+                printable_line(name),
+                with_interval(&Quantity::of(build.frame_s.estimate, "second"), &build.frame_s),
+                duration(&build, frames.frames),
+                frames.pairs,
+            );
+        }
+    }
+    if let Some(outcome) = &report.outcome {
+        let _ = writeln!(out, "{}", claim("B", outcome, options.plan.margin, false));
+        metrics(&mut out, outcome, "cpu");
+    }
+    if let Some(frames) = frames {
+        by_frame(&mut out, frames);
+    }
+    out
+}
+
+/// Quantiles of a replay's frames, and the frames that stand out.
+pub fn by_frame(out: &mut String, frames: &FrameComparison) {
+    let _ = writeln!(out, "  CPU time of {} frames:", thousands(frames.frames as u64));
+    for quantile in &frames.quantiles {
+        let name = match quantile.p {
+            p if p >= 1.0 => "max".to_owned(),
+            p => format!("p{:.0}", p * 100.0),
+        };
+        let scale = Quantity::of(quantile.a_s, "second");
+        let _ = writeln!(
+            out,
+            "    {name:4} {} → {}  {}",
+            scale.value(quantile.a_s),
+            scale.value(quantile.b_s),
+            change(&quantile.ratio)
+        );
+    }
+    if frames.changed.is_empty() {
+        return;
+    }
+    let changed = count(frames.changed.len() as u64, "frame");
+    let _ = writeln!(out, "  {changed} whose change differs from that of the typical frame:");
+    for change in frames.changed.iter().take(LISTED) {
+        let scale = Quantity::of(change.a_s, "second");
+        let _ = writeln!(
+            out,
+            "    frame {:>7}  {} → {}",
+            thousands(change.frame as u64),
+            scale.value(change.a_s),
+            scale.value(change.b_s)
+        );
+    }
+    if frames.changed.len() > LISTED {
+        let _ = writeln!(out, "    and {} more", thousands((frames.changed.len() - LISTED) as u64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_stats::Interval;
+
+    #[test]
+    fn a_demo_of_few_frames_is_told_by_its_own() {
+        let frame_s = Interval { estimate: 0.0052, low: 0.005, high: 0.0054, n: 12, confidence: 0.95 };
+        let build = frames::Build { frame_s, normalised_s: 624.0 };
+        assert_eq!(duration(&build, 151), "0.785 s for its 151 frames");
+        assert_eq!(duration(&build, 6_705), "624.00 s for 120,000 frames");
+    }
+}

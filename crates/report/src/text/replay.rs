@@ -1,0 +1,238 @@
+//! The answer of a replay in the terminal.
+
+pub mod causes;
+mod divergence;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use prony_demo::Exit as ServerExit;
+use prony_demo::tolerance::{DecodedSummary, Growth, ToleranceSummary};
+use prony_replay::{ReplayReport, Verdict, exit_text};
+use prony_stats::spread::Spread;
+use prony_text::{Untrusted, count, printable_line, significant, thousands};
+
+use crate::divergence::{class_name, field_difference};
+
+/// Answer to a replay, as text for people.
+pub fn text(demo: &Path, report: &ReplayReport) -> String {
+    let name = Untrusted::new(demo.file_name().unwrap_or(demo.as_os_str()));
+    let mut out = String::new();
+    let _ = match (&report.verdict, &report.divergence) {
+        (Verdict::Diverged, Some(found)) => writeln!(out, "{name}: diverged: {}", class_name(found.class)),
+        (Verdict::Diverged, None) => writeln!(out, "{name}: diverged"),
+        (Verdict::Identical, _) => writeln!(out, "{name}: identical"),
+        (Verdict::Tolerant, _) => writeln!(out, "{name}: tolerant, not identical"),
+        (Verdict::Weak(_), _) => writeln!(out, "{name}: weak: nothing diverged, but the result proves little"),
+    };
+    if let Verdict::Weak(reasons) = &report.verdict {
+        for reason in reasons {
+            let _ = writeln!(out, "  because {}", printable_line(&reason.to_string()));
+        }
+    }
+    if let Some(found) = &report.divergence {
+        divergence::describe(&mut out, found);
+    }
+    let verified = format!(
+        "{}, {} verified over {}",
+        count(report.counted.outputs, "output"),
+        count(report.counted.output_bytes, "byte"),
+        count(report.frames, "frame")
+    );
+    let is_decoded = report.tolerance.as_ref().is_some_and(|tolerance| tolerance.decoded.is_some());
+    let _ = match report.divergence {
+        // The build went on after it.
+        Some(_) if is_decoded => writeln!(out, "  in all: {verified}"),
+        Some(_) => writeln!(out, "  before it: {verified}"),
+        None => writeln!(out, "  {verified}"),
+    };
+    if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.outputs_differing > 0) {
+        tolerated(&mut out, tolerance, report.divergence.is_none());
+    }
+    if let Some(decoded) = report.tolerance.as_ref().and_then(|tolerance| tolerance.decoded.as_ref()) {
+        decoded_fields(&mut out, decoded);
+    }
+    if report.divergence.is_none() {
+        times(&mut out, report);
+    }
+    changes(&mut out, report);
+    out
+}
+
+fn times(out: &mut String, report: &ReplayReport) {
+    let Some(wall) = Spread::of(report.wall_s.iter().copied()) else { return };
+    let speedup = report.recorded_s / wall.median;
+    let _ = writeln!(
+        out,
+        "  replayed {} s in {} s ({}× real time), {} frames/s, {}",
+        significant(report.recorded_s),
+        significant(wall.median),
+        significant(speedup),
+        thousands((report.frames as f64 / wall.median) as u64),
+        replays(&wall),
+    );
+    if let Some(cpu) = Spread::of(report.cpu_s.iter().copied()) {
+        let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
+    }
+    let together = report.frames_in_each;
+    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
+        let what = if together == 1 { "frame".to_owned() } else { format!("mean of {together} frames") };
+        let _ = writeln!(
+            out,
+            "  {what}  min {}  median {}  p99 {}  max {} ms, n = {}",
+            significant(frame.min),
+            significant(frame.median),
+            significant(frame.p99),
+            significant(frame.max),
+            thousands(frame.n as u64),
+        );
+    }
+}
+
+/// Basis of a time: `one replay`, or the spread of several.
+fn replays(spread: &Spread) -> String {
+    match spread.n {
+        1 => "one replay".to_owned(),
+        n => format!("median of {n} replays from {} to {} s", significant(spread.min), significant(spread.max)),
+    }
+}
+
+fn tolerated(out: &mut String, found: &ToleranceSummary, is_within: bool) {
+    let _ = writeln!(
+        out,
+        "  {} of {} differed in {}{}",
+        thousands(found.outputs_differing),
+        count(found.outputs_judged, "output"),
+        count(found.fields_differing, "field"),
+        if is_within { ", all within their limits" } else { "" },
+    );
+    for field in &found.fields {
+        let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));
+        let Some(growth) = &field.growth else {
+            let _ = writeln!(out, "{} masked", count(field.differing, "difference"));
+            continue;
+        };
+        let _ = writeln!(
+            out,
+            "{}, largest {} in frame {} (record {}, byte {})",
+            count(field.differing, "difference"),
+            significant_small(field.largest),
+            thousands(field.largest_frame),
+            thousands(field.largest_record),
+            field.largest_offset,
+        );
+        grown(out, growth);
+    }
+}
+
+fn grown(out: &mut String, growth: &Growth) {
+    let _ = writeln!(
+        out,
+        "    frames {} to {}: median of the largest per frame {} in the first tenth, {} in the last, \
+         {} per frame (r² {}, n = {})",
+        thousands(growth.first_frame),
+        thousands(growth.last_frame),
+        significant_small(growth.first_tenth_median),
+        significant_small(growth.last_tenth_median),
+        significant_small(growth.slope_per_frame),
+        significant(growth.r_squared),
+        thousands(growth.frames as u64),
+    );
+}
+
+/// Discrete fields that are listed; `--json` has all.
+const SHOWN_DISCRETE: usize = 8;
+
+fn decoded_fields(out: &mut String, found: &DecodedSummary) {
+    let _ = writeln!(
+        out,
+        "  decoder {}: {} of {} differed in {}",
+        Untrusted::new(&found.decoder),
+        thousands(found.values_differing),
+        count(found.values, "value"),
+        count(found.outputs, "output"),
+    );
+    let counts = [
+        (found.outputs_added, "not recorded"),
+        (found.outputs_not_sent, "not sent"),
+        (found.outputs_opaque, "compared by bytes"),
+        (found.outputs_differing_unseen, "with other bytes and the same fields"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect();
+    if !counts.is_empty() {
+        let _ = writeln!(out, "    {}", counts.join(", "));
+    }
+    for field in &found.fields {
+        let _ = write!(out, "  {}: {}", Untrusted::new(&field.field), count(field.differing, "difference"));
+        let Some(growth) = &field.growth else {
+            let _ = writeln!(out, "{}", if field.within.is_none() { ", masked" } else { ", in a missing value" });
+            continue;
+        };
+        let _ = writeln!(
+            out,
+            ", largest {} ({}, frame {}, record {}), median {}{}",
+            significant_small(field.largest),
+            Untrusted::new(&field.largest_field),
+            thousands(field.largest_frame),
+            thousands(field.largest_record),
+            significant_small(field.median),
+            match field.beyond {
+                0 => String::new(),
+                beyond => format!(", {} beyond the limit", thousands(beyond)),
+            },
+        );
+        grown(out, growth);
+    }
+    if let Some(first) = &found.first_discrete {
+        let _ = writeln!(out, "  first discrete difference: {}", field_difference(first));
+        for field in found.discrete.iter().take(SHOWN_DISCRETE) {
+            let _ = writeln!(
+                out,
+                "    {}: {}, first in frame {}",
+                Untrusted::new(&field.field),
+                count(field.differing, "difference"),
+                thousands(field.first.frame)
+            );
+        }
+        if let Some(more) = found.discrete.len().checked_sub(SHOWN_DISCRETE).filter(|more| *more > 0) {
+            let _ = writeln!(out, "    and {} more", thousands(more as u64));
+        }
+    }
+    if let Some(first) = &found.first_beyond {
+        let _ = writeln!(out, "  first difference beyond its limit: {}", field_difference(first));
+    }
+}
+
+/// Differences of floats may be tiny, where an exponent says more than zeros.
+fn significant_small(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { significant(value) }
+}
+
+fn changes(out: &mut String, report: &ReplayReport) {
+    let mut lines = Vec::new();
+    if let Some(signal) = report.crashed_as_recorded {
+        lines.push(format!("{}, as recorded", exit_text(ServerExit::Signal(signal))));
+    }
+    if report.counted.clocks_added > 0 {
+        lines.push(format!("{} added", count(report.counted.clocks_added, "clock read")));
+    }
+    if report.counted.clocks_removed > 0 {
+        lines.push(format!("{} skipped", count(report.counted.clocks_removed, "clock read")));
+    }
+    if report.counted.overlapped > 0 {
+        lines.push(format!("{} of threads", count(report.counted.overlapped, "overlap")));
+    }
+    if report.resynced() > 0 {
+        lines.push(format!("{} re-synchronised", count(report.resynced(), "call")));
+    }
+    if report.files_laid_over > 0 {
+        lines.push(format!("{} from the demo instead of the local ones", count(report.files_laid_over, "file")));
+    }
+    if report.counted.log_bytes_differing > 0 {
+        lines.push(format!("{} of log text differing", count(report.counted.log_bytes_differing, "byte")));
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(out, "  otherwise: {}", lines.join(", "));
+    }
+}
