@@ -217,6 +217,12 @@ impl Report {
         windows.map(|window| window.latency.value_at_quantile(0.5) as f64).collect()
     }
 
+    /// True if less came about than was asked for: a client without a connection, or a larger share of packets lost than this.
+    pub fn falls_short(&self, loss_max: f64) -> bool {
+        let ratio = self.reply_ratio();
+        self.failures().total() > 0 || self.lost.total() > 0 || ratio.is_some_and(|ratio| 1.0 - ratio > loss_max)
+    }
+
     /// Share of the packets that should have been sent which were answered in time; `None` where no answers were asked
     /// for, or nothing should have been sent.
     pub fn reply_ratio(&self) -> Option<f64> {

@@ -1,8 +1,5 @@
 //! `prony bisect`: finds the commit that made a demo diverge, or its frames slower.
 
-mod human;
-mod json;
-
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +12,7 @@ use prony_bench::bisect::{
 use prony_bench::{Event, duet_cpu};
 use prony_machine::own::LockError;
 use prony_machine::{Interrupt, Tree};
+use prony_report::{json, text};
 use prony_text::count;
 
 use crate::cli::{BisectArgs, FindName};
@@ -68,9 +66,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     drop(shown);
     let report = report.map_err(|error| failure(args, error))?;
     if args.json {
-        output::print_json(&json::answer(args, &report))?;
+        output::print_json(&json::bisect::answer(args.alpha, args.margin, &report))?;
     } else {
-        output::print(&human::text(args, &report))?;
+        output::print(&text::bisect::text(&args.demo, args.margin, &report))?;
     }
     talk(args, &report, &directory);
     Ok(match report.culprit {
@@ -197,7 +195,7 @@ impl Shown {
             Progress::Done(commit, step, resumed) => {
                 self.line.clear();
                 let earlier = if *resumed { " (done earlier)" } else { "" };
-                eprintln!("{}  {}{earlier}", commit.short(), human::found(step));
+                eprintln!("{}  {}{earlier}", commit.short(), text::bisect::found(step));
             }
         }
     }

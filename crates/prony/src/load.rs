@@ -1,13 +1,12 @@
 //! `prony load`: many clients of a server, at times that are fixed beforehand.
 
-pub mod human;
-mod json;
-
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use prony_load::{GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Warning};
 use prony_machine::Interrupt;
+
+use prony_report::{json, text};
 
 use crate::cli::EnetArgs;
 use crate::exit::Exit;
@@ -29,11 +28,11 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     prony_load::limit_panic_messages();
     let mut line = ProgressLine::new(true);
     let report = prony_load::load(&options, || interrupt.is_asked(), &mut |progress| {
-        line.show_text(&human::progress(&options, progress));
+        line.show_text(&text::load::progress(&options, progress));
     });
     drop(line);
     let report = report.map_err(|error| failure(args, &error))?;
-    let warnings: Vec<String> = report.warnings().iter().map(human::warning).collect();
+    let warnings: Vec<String> = report.warnings().iter().map(text::load::warning).collect();
     if let (Some(mut file), Some(path)) = (file.take(), &args.output) {
         match report.samples(env!("CARGO_PKG_VERSION"), warnings.clone()) {
             Some(samples) => {
@@ -45,14 +44,14 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        output::print_json(&json::answer(&report, args.loss_max, &warnings))?;
+        output::print_json(&json::load::answer(&report, args.loss_max, &warnings))?;
     } else {
-        output::print(&human::text(&report))?;
+        output::print(&text::load::text(&report))?;
     }
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
-    if let Some(hint) = human::hint(&report) {
+    if let Some(hint) = hint(&report) {
         eprintln!("hint: {hint}");
     }
     Ok(exit(&report, args.loss_max))
@@ -92,12 +91,6 @@ fn resolve(name: &str) -> Result<SocketAddr, Failure> {
     first.copied().ok_or_else(|| wrong("the name has no address".to_owned()))
 }
 
-/// How much of what was asked for came about. Loss is a finding whatever else is wrong.
-fn is_finding(report: &Report, loss_max: f64) -> bool {
-    let ratio = report.reply_ratio();
-    report.failures().total() > 0 || report.lost.total() > 0 || ratio.is_some_and(|ratio| 1.0 - ratio > loss_max)
-}
-
 fn exit(report: &Report, loss_max: f64) -> Exit {
     let is_untrusted = report.warnings().iter().any(|warning| match warning {
         Warning::GeneratorBusy { .. }
@@ -107,7 +100,7 @@ fn exit(report: &Report, loss_max: f64) -> Exit {
         | Warning::Interrupted => true,
         Warning::ServerWaited { .. } | Warning::ServerThreadsEnded { .. } => false,
     });
-    match (is_untrusted, is_finding(report, loss_max)) {
+    match (is_untrusted, report.falls_short(loss_max)) {
         (true, _) => Exit::NotTrusted,
         (false, true) => Exit::Finding,
         (false, false) => Exit::Good,
@@ -118,7 +111,7 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
     let server = &args.connect;
     match error {
         LoadError::NoConnection { failures } => {
-            let failure = Failure::new(format!("no client connected to {server}: {}", human::failures(failures)));
+            let failure = Failure::new(format!("no client connected to {server}: {}", text::load::failures(failures)));
             match failures.of(Reason::NobodyListens) > 0 {
                 true => failure.hint("start the server first; `ss -uln` lists listening ports"),
                 false => failure
@@ -138,4 +131,15 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
         }
         LoadError::Generator(_) => Failure::new(format!("cannot load {server}: {error}")),
     }
+}
+
+/// The next step, if the generator was what limited the load.
+fn hint(report: &Report) -> Option<&'static str> {
+    let warnings = report.warnings();
+    let is = |matches: fn(&Warning) -> bool| warnings.iter().any(matches);
+    if is(|warning| matches!(warning, Warning::ServerWaited { .. })) {
+        return Some("give server and generator separate CPUs with `taskset -c`, or separate machines");
+    }
+    is(|warning| matches!(warning, Warning::GeneratorBusy { .. } | Warning::SendsLate { .. } | Warning::Unsent { .. }))
+        .then_some("use more --threads, fewer --clients or a lower --rate")
 }

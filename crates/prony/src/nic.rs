@@ -2,9 +2,7 @@
 
 mod check;
 mod guard;
-mod human;
 mod join;
-mod json;
 mod load;
 mod serve;
 mod trace;
@@ -85,7 +83,7 @@ fn failure(error: RunError) -> Failure {
             // Ports of every number have the same addresses.
             let address = addresses(*port as u8 + 1).pop().unwrap_or_default();
             // A string takes everything.
-            let _ = write!(message, "; mistake of the driver at {address}: {}", human::event(event));
+            let _ = write!(message, "; mistake of the driver at {address}: {}", prony_report::text::nic::event(event));
         }
     }
     let failure = Failure::new(message);

@@ -3,8 +3,6 @@
 pub mod diff;
 pub mod fold;
 mod frames;
-mod human;
-mod json;
 mod outputs;
 pub mod show;
 mod stored;
@@ -13,18 +11,19 @@ pub mod zones;
 
 use prony_profile::{Profile, Recording, Stacks, Walk, WeightUnit};
 
-use crate::cli::profile::TakeArgs;
+use prony_profile::{MissingSymbols, NoSymbols};
+use prony_report::profile::{Found, Shown};
+use prony_report::{json, text};
+
+use crate::cli::profile::{AnswerArgs, TakeArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-use frames::Chosen;
 use outputs::Outputs;
 use prony_text::{count, significant, thousands};
 use take::{ProfileRun, short, take};
 
-/// Error rate of every confidence interval.
-pub const LEVEL: f64 = 0.05;
 /// With fewer samples even the largest shares are hardly known: 100 give ± 10 points.
 const FEWEST_SAMPLES: u64 = 100;
 /// More lost samples may be those of one kind.
@@ -47,20 +46,20 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     outputs.add("perf-script", args.perf_script.as_deref(), args.answer.force)?;
     let ProfileRun { name, mut recording, replay, mut doubts } = take(args)?;
     let chosen = match (&args.frames, &replay) {
-        (Some(frames), Some(report)) => Some(Chosen::of(frames, report, &mut recording)?),
+        (Some(frames), Some(report)) => Some(frames::choose(frames, report, &mut recording)?),
         _ => None,
     };
     let profile = Profile::of(&recording);
     doubts.extend(self::doubts(&recording, &profile));
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
-    let how = human::how(&recording, profile.stacks.observations());
+    let how = text::profile::how(&recording, profile.stacks.observations());
     // What was found is shown even if a disk is full.
     let written = write(outputs, &profile, recording.frequency_hz, &title, &how);
     let found = Found { name: &name, recording: &recording, profile: &profile, chosen: chosen.as_ref() };
     if args.answer.json {
-        output::print_json(&json::taken(&found, &args.answer, &doubts))?;
+        output::print_json(&json::profile::taken(&found, shown(&args.answer), &doubts))?;
     } else {
-        output::print(&human::taken(&found, &args.answer))?;
+        output::print(&text::profile::taken(&found, shown(&args.answer)))?;
     }
     warn(&recording, &profile);
     for doubt in &doubts {
@@ -68,18 +67,6 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     }
     written?;
     Ok(if doubts.is_empty() { Exit::Good } else { Exit::NotTrusted })
-}
-
-/// Samples and profile that the answer is made from.
-pub struct Found<'a> {
-    /// Name of the sampled program.
-    pub name: &'a str,
-    /// Samples as they were recorded.
-    pub recording: &'a Recording,
-    /// Stacks with the names of functions.
-    pub profile: &'a Profile,
-    /// Frames of a replay, where not all of it counts.
-    pub chosen: Option<&'a Chosen>,
 }
 
 fn write(outputs: Outputs, profile: &Profile, hz: u32, title: &str, how: &str) -> Result<(), Failure> {
@@ -100,7 +87,10 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
             doubts.push("no stack samples: it used no CPU; --off-cpu shows where it waits".to_owned());
         }
         0..FEWEST_SAMPLES => {
-            doubts.push(format!("only {}: shares are very uncertain", human::counted(samples, recording.weight_unit)));
+            doubts.push(format!(
+                "only {}: shares are very uncertain",
+                text::profile::counted(samples, recording.weight_unit)
+            ));
         }
         _ => {}
     }
@@ -126,7 +116,7 @@ fn warn(recording: &Recording, profile: &Profile) {
             prony_text::without_error_numbers(&missing_symbols.why.to_string()),
             significant(share(*seen) * 100.0)
         );
-        if let Some(hint) = human::hint(missing_symbols) {
+        if let Some(hint) = hint(missing_symbols) {
             eprintln!("hint: {hint}");
         }
     }
@@ -173,4 +163,27 @@ fn warn(recording: &Recording, profile: &Profile) {
 /// True when there is nothing to show.
 fn is_empty(stacks: &Stacks) -> bool {
     stacks.total() == 0
+}
+
+/// What is asked for of a profile.
+fn shown(args: &AnswerArgs) -> Shown<'_> {
+    Shown { components: &args.share, functions: args.top }
+}
+
+/// Next step that would give an object its symbols; `None` if none is known.
+fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
+    Some(match &missing_symbols.why {
+        NoSymbols::Bulky(_) | NoSymbols::Split { .. } => "functions have names, inlined calls do not".to_owned(),
+        NoSymbols::Stripped => {
+            "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
+        }
+        NoSymbols::Replaced { .. } => "profile again, and do not rebuild until it has ended".to_owned(),
+        NoSymbols::Hidden => "run `sysctl kernel.kptr_restrict=0` as root".to_owned(),
+        NoSymbols::NoMap(_) => {
+            "node --perf-basic-prof, mono --jitmap, DOTNET_PerfMapEnabled=1, java -XX:+PreserveFramePointer \
+                                -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit write one"
+                .to_owned()
+        }
+        NoSymbols::Unreadable(_) => "profile again, and keep the file until the result is printed".to_owned(),
+    })
 }

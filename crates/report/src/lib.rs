@@ -10,6 +10,7 @@
 // What is to be shown, and the words for it.
 mod bench;
 pub mod divergence;
+pub mod profile;
 mod study;
 pub mod words;
 

@@ -5,7 +5,9 @@ use prony_softnic_host::{CheckOptions, Finding, Outcome, TRACES, Trace, check};
 use prony_text::{Table, count};
 use serde::Serialize;
 
-use super::{addresses, failure, human, reserve, with_addresses};
+use super::{addresses, failure, reserve, with_addresses};
+use prony_report::text;
+
 use crate::cli::nic::CheckArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -78,7 +80,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 /// What a driver did wrong, in a line.
 fn words(options: &CheckOptions, finding: Finding) -> String {
     match finding {
-        Finding::Mistake(notice) => format!("{}: {}", options.addresses[notice.port], human::event(&notice.event)),
+        Finding::Mistake(notice) => format!("{}: {}", options.addresses[notice.port], text::nic::event(&notice.event)),
         Finding::Ended { status, output } => {
             let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
             let last = last.map(|line| format!(": {line}")).unwrap_or_default();

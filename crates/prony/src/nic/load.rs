@@ -6,7 +6,9 @@ use std::time::Duration;
 use prony_machine::{Interrupt, Tree};
 use prony_softnic_host::{Mode, Options, Report, run as run_load};
 
-use super::{addresses, failure, human, json, reserve, with_addresses};
+use super::{addresses, failure, reserve, with_addresses};
+use prony_report::{json, text};
+
 use crate::cli::nic::{LoadNicArgs, ModeArg};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,9 +39,9 @@ pub fn run(args: &LoadNicArgs) -> Result<Exit, Failure> {
         file.finish()?;
     }
     if args.json {
-        output::print_json(&json::answer(&report, is_finding(&report), &warnings))?;
+        output::print_json(&json::nic::answer(&report, is_finding(&report), &warnings))?;
     } else {
-        output::print(&human::text(&report))?;
+        output::print(&text::nic::text(&report))?;
     }
     for warning in &warnings {
         eprintln!("warning: {warning}");
@@ -97,7 +99,7 @@ fn warnings(report: &Report) -> Vec<String> {
     if lost > 0 && !report.stalled.is_zero() {
         warnings.push(format!(
             "the device was without a CPU for {}: losses may be its own; leave --device-cpu to it, or use a lower --rate",
-            crate::load::human::time(report.stalled.as_nanos() as f64)
+            text::load::time(report.stalled.as_nanos() as f64)
         ));
     }
     if let Some(slices) = &report.slices
@@ -108,7 +110,7 @@ fn warnings(report: &Report) -> Vec<String> {
             "{share} % of the slices do not count, as the driver ran out of frames in them: its rings are short, or the --rate is low"
         ));
     }
-    if let Some(spread) = human::spread(report).filter(|&spread| spread > SPREAD_MAX) {
+    if let Some(spread) = text::nic::spread(report).filter(|&spread| spread > SPREAD_MAX) {
         warnings.push(format!(
             "unsteady: the middle half of the windows spans {} % of their median; `prony machine check` finds reasons",
             prony_text::significant(spread * 100.0)

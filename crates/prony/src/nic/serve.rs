@@ -4,7 +4,9 @@ use prony_machine::{Interrupt, Tree};
 use prony_softnic_host::{Binding, Happening, PortCounts, ServeOptions, serve};
 use prony_text::{bytes, count, thousands};
 
-use super::{addresses, failure, human, reserve};
+use super::{addresses, failure, reserve};
+use prony_report::text;
+
 use crate::cli::nic::ServeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -55,7 +57,7 @@ pub fn tell(addresses: &[String], binding: Binding, happening: &Happening) {
             "the driver ended while {} worked; its memory was released and the device reset",
             count(u64::from(*working_queues), "queue")
         ),
-        Happening::Notice(notice) => eprintln!("{}: {}", addresses[notice.port], human::event(&notice.event)),
+        Happening::Notice(notice) => eprintln!("{}: {}", addresses[notice.port], text::nic::event(&notice.event)),
         Happening::Written { .. } | Happening::Frame(_) => {}
     }
 }

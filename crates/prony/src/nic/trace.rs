@@ -8,7 +8,9 @@ use prony_softnic_host::{Direction, Event, Frame, Happening, ServeOptions, Writt
 use prony_text::{json, printable};
 use serde::Serialize;
 
-use super::{addresses, failure, human, reserve, serve as device, with_addresses};
+use super::{addresses, failure, reserve, serve as device, with_addresses};
+use prony_report::text;
+
 use crate::cli::nic::TraceArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -167,7 +169,7 @@ impl Line {
                         end: Some(end),
                         ..line
                     },
-                    event => Line { text: Some(human::event(&event)), ..line },
+                    event => Line { text: Some(text::nic::event(&event)), ..line },
                 }
             }
             Happening::Ready { .. } | Happening::Frame(_) => Line { kind: "event", ..Line::default() },

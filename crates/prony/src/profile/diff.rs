@@ -8,7 +8,7 @@ use prony_text::{count, thousands};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{FEWEST_SAMPLES, LEVEL, short, stored};
+use super::{FEWEST_SAMPLES, short, stored};
 use crate::cli::profile::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         file.file().write_all(&svg).map_err(|error| Failure::io("write", path, &error))?;
         file.finish()?;
     }
-    let shifts = shifts(&pair.a, &pair.b, LEVEL);
+    let shifts = shifts(&pair.a, &pair.b, prony_report::profile::LEVEL);
     if args.json {
         output::print_json(&json(&compared, &shifts))?;
     } else {

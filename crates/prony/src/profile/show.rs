@@ -4,7 +4,9 @@ use prony_profile::WeightUnit;
 use prony_text::count;
 
 use super::outputs::{self, Outputs};
-use super::{FEWEST_SAMPLES, human, json, short, stored};
+use prony_report::{json, text};
+
+use super::{FEWEST_SAMPLES, short, shown, stored};
 use crate::cli::profile::ShowArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,12 +19,12 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let stacks = stored::stacks(&args.file)?;
     let name = short(&args.file);
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
-    let how = human::counted(stacks.observations(), WeightUnit::Samples);
+    let how = text::profile::counted(stacks.observations(), WeightUnit::Samples);
     let written = outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how));
     if args.answer.json {
-        output::print_json(&json::stored(&name, &stacks, &args.answer))?;
+        output::print_json(&json::profile::stored(&name, &stacks, shown(&args.answer)))?;
     } else {
-        output::print(&human::stored(&name, &stacks, &args.answer))?;
+        output::print(&text::profile::stored(&name, &stacks, shown(&args.answer)))?;
     }
     written?;
     if stacks.observations() < FEWEST_SAMPLES {

@@ -1,6 +1,10 @@
 //! Answers in the terminal.
 
 pub mod bench;
+pub mod bisect;
 pub mod check;
 pub mod limits;
+pub mod load;
+pub mod nic;
+pub mod profile;
 pub mod replay;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prony_softnic_host::{Direction, Event, Histogram, Report};
 use prony_text::{bytes, count, significant, thousands};
 
-use crate::load::human::time;
+use super::load::time;
 
 /// Interquartile range of the windows as a share of their median; `None` with fewer than four.
 pub fn spread(report: &Report) -> Option<f64> {

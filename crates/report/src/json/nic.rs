@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_softnic_host::{Histogram, Mode, Rate, Report};
 use serde::Serialize;
 
-use super::human;
+use crate::text::nic::event;
 
 /// The whole answer. Times are seconds; rates are frames out of the ports, in slice mode by the driver's own time.
 #[derive(Debug, Serialize)]
@@ -80,6 +80,7 @@ struct Times {
     max: f64,
 }
 
+/// The answer.
 pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer {
     let options = &report.options;
     let by_port: Vec<f64> = report.hz().iter().map(|hz| hz / 1e6).collect();
@@ -143,7 +144,7 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer 
 }
 
 fn mistake(report: &Report, number: u64, notice: &prony_softnic_host::Notice) -> String {
-    format!("{}: {number} × {}", report.options.addresses[notice.port], human::event(&notice.event))
+    format!("{}: {number} × {}", report.options.addresses[notice.port], event(&notice.event))
 }
 
 fn times(histogram: &Histogram<u64>) -> Option<Times> {

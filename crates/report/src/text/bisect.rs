@@ -1,24 +1,24 @@
 //! Text of a search: the commit, what is known of it, and the table of the steps.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use prony_bench::bisect::{BisectReport, Commit, Culprit, Found, Purpose, Regression, Step};
 use prony_stats::Interval;
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::cli::BisectArgs;
-use prony_report::words::{change, to_percent};
+use crate::words::{change, to_percent};
 
-/// The whole answer.
-pub fn text(args: &BisectArgs, report: &BisectReport) -> String {
-    let mut out = format!("{}: ", args.demo.display());
+/// The whole answer. `margin`: a smaller slowdown is none, as a share.
+pub fn text(demo: &Path, margin: f64, report: &BisectReport) -> String {
+    let mut out = format!("{}: ", demo.display());
     let commits = &report.history.commits;
     let last = report.history.last();
     match &report.culprit {
         Culprit::Commit(at) => {
             let _ = writeln!(out, "{} {}", commits[*at].short(), worse(report));
             commit(&mut out, &commits[*at]);
-            effect(&mut out, args, report, *at);
+            effect(&mut out, margin, report, *at);
         }
         Culprit::OneOf(range) => {
             let _ = writeln!(out, "one of {} {}", count(range.clone().count() as u64, "commit"), worse(report));
@@ -30,7 +30,7 @@ pub fn text(args: &BisectArgs, report: &BisectReport) -> String {
             }
         }
         Culprit::None => {
-            let margin = plain(args.margin * 100.0);
+            let margin = plain(margin * 100.0);
             let _ = match report.regression {
                 Some(Regression::Slowdown) => {
                     writeln!(out, "{} is not slower than {} by {margin} %", commits[last].short(), commits[0].short())
@@ -39,7 +39,7 @@ pub fn text(args: &BisectArgs, report: &BisectReport) -> String {
             };
         }
         Culprit::Undecided => {
-            let margin = plain(args.margin * 100.0);
+            let margin = plain(margin * 100.0);
             let _ = writeln!(out, "unclear whether {} is slower by more than {margin} %", commits[last].short());
         }
         Culprit::Interrupted => {
@@ -69,7 +69,7 @@ fn commit(out: &mut String, commit: &Commit) {
 }
 
 /// What the commit that was found does.
-fn effect(out: &mut String, args: &BisectArgs, report: &BisectReport, at: usize) {
+fn effect(out: &mut String, margin: f64, report: &BisectReport, at: usize) {
     let of = |position: usize| report.steps.iter().rev().find(|step| step.position == position);
     let diverged = |step: Option<&Step>| match step.map(|step| step.found.clone()) {
         Some(Found::Diverged { record, what, .. }) => Some((record, what)),
@@ -90,7 +90,7 @@ fn effect(out: &mut String, args: &BisectArgs, report: &BisectReport, at: usize)
             change(ratio),
             count(*pairs as u64, "pair")
         );
-        if !(ratio.low > 0.0 && to_percent(ratio.estimate) >= args.margin * 100.0) {
+        if !(ratio.low > 0.0 && to_percent(ratio.estimate) >= margin * 100.0) {
             let _ = writeln!(out, "  less than --margin by itself: the slowdown has several steps");
         }
     }

@@ -158,7 +158,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
     });
     let wire = &report.wire;
     Answer {
-        good: !super::is_finding(report, loss_max),
+        good: !report.falls_short(loss_max),
         setup: Setup {
             target: options.target.to_string(),
             clients: options.clients,

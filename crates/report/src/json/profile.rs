@@ -3,15 +3,15 @@
 use prony_profile::{Share, Stacks, Walk, WeightUnit, component_shares, function_shares};
 use serde_json::{Value, json};
 
-use super::{Found, LEVEL};
-use crate::cli::profile::AnswerArgs;
+use crate::profile::{Found, LEVEL, Shown};
+use crate::text::profile::trigger;
 
 /// JSON value of a profile that was taken.
-pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
+pub fn taken(found: &Found<'_>, asked: Shown<'_>, doubts: &[String]) -> Value {
     let Found { name, recording, profile, chosen } = found;
-    let mut answer = stored(name, &profile.stacks, args);
+    let mut answer = stored(name, &profile.stacks, asked);
     answer["sampled"] = json!({
-        "trigger": super::human::trigger(recording),
+        "trigger": trigger(recording),
         "frequency_hz": recording.frequency_hz,
         "seconds": (recording.ended_ns.saturating_sub(recording.began_ns)) as f64 / 1e9,
         "kernel": recording.kernel,
@@ -36,14 +36,14 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
 }
 
 /// JSON value of a file of stacks.
-pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> Value {
+pub fn stored(name: &str, stacks: &Stacks, asked: Shown<'_>) -> Value {
     json!({
         "name": name,
         "samples": stacks.observations(),
         "effective_samples": stacks.effective_observations(),
         "total": stacks.total(),
         "unit": match stacks.weight_unit() { WeightUnit::Samples => "samples", WeightUnit::WaitingUs => "µs" },
-        "components": component_shares(stacks, &args.share, LEVEL).iter().map(share).collect::<Vec<_>>(),
+        "components": component_shares(stacks, asked.components, LEVEL).iter().map(share).collect::<Vec<_>>(),
         "functions": function_shares(stacks, LEVEL).iter().map(share).collect::<Vec<_>>(),
     })
 }

@@ -3,17 +3,14 @@
 use std::fmt::Write;
 
 use prony_machine::perf::Trigger;
-use prony_profile::{
-    MissingSymbols, NoSymbols, Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened,
-};
+use prony_profile::{Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened};
 use prony_stats::Interval;
 use prony_text::{Table, count, significant, thousands};
 
-use super::{Found, LEVEL};
-use crate::cli::profile::AnswerArgs;
+use crate::profile::{Found, LEVEL, Shown};
 
 /// Text of a profile that was taken: its source, functions and components.
-pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
+pub fn taken(found: &Found<'_>, asked: Shown<'_>) -> String {
     let Found { name, recording, profile, chosen } = found;
     let mut out = format!("{name}: {}\n", how(recording, profile.stacks.observations()));
     if let Some(chosen) = chosen {
@@ -27,14 +24,14 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
             count(chosen.of_samples, "sample")
         );
     }
-    tables(&mut out, &profile.stacks, args);
+    tables(&mut out, &profile.stacks, asked);
     out
 }
 
 /// Text of a file of stacks: functions and components.
-pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> String {
+pub fn stored(name: &str, stacks: &Stacks, asked: Shown<'_>) -> String {
     let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weight_unit()));
-    tables(&mut out, stacks, args);
+    tables(&mut out, stacks, asked);
     out
 }
 
@@ -73,15 +70,15 @@ pub fn trigger(recording: &Recording) -> &'static str {
     }
 }
 
-fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
+fn tables(out: &mut String, stacks: &Stacks, asked: Shown<'_>) {
     if stacks.total() == 0 {
         return;
     }
-    if !args.share.is_empty() {
-        table(out, "component", &component_shares(stacks, &args.share, LEVEL));
+    if !asked.components.is_empty() {
+        table(out, "component", &component_shares(stacks, asked.components, LEVEL));
     }
     let functions = function_shares(stacks, LEVEL);
-    let shown = &functions[..args.top.min(functions.len())];
+    let shown = &functions[..asked.functions.min(functions.len())];
     if !shown.is_empty() {
         table(out, "function", shown);
     }
@@ -115,22 +112,4 @@ fn table(out: &mut String, what: &str, shares: &[Share]) {
 fn percent(share: &Interval) -> [String; 2] {
     let [estimate, low, high] = [share.estimate, share.low, share.high].map(|share| share * 100.0);
     [format!("{estimate:.1} %"), format!("({low:.1}–{high:.1})")]
-}
-
-/// Next step that would give an object its symbols; `None` if none is known.
-pub fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
-    Some(match &missing_symbols.why {
-        NoSymbols::Bulky(_) | NoSymbols::Split { .. } => "functions have names, inlined calls do not".to_owned(),
-        NoSymbols::Stripped => {
-            "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
-        }
-        NoSymbols::Replaced { .. } => "profile again, and do not rebuild until it has ended".to_owned(),
-        NoSymbols::Hidden => "run `sysctl kernel.kptr_restrict=0` as root".to_owned(),
-        NoSymbols::NoMap(_) => {
-            "node --perf-basic-prof, mono --jitmap, DOTNET_PerfMapEnabled=1, java -XX:+PreserveFramePointer \
-                                -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit write one"
-                .to_owned()
-        }
-        NoSymbols::Unreadable(_) => "profile again, and keep the file until the result is printed".to_owned(),
-    })
 }

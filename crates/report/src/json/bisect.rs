@@ -4,8 +4,6 @@ use prony_bench::bisect::{BisectReport, Commit, Culprit, Regression, Step};
 use prony_stats::Interval;
 use serde::Serialize;
 
-use crate::cli::BisectArgs;
-
 /// The answer of `--json`.
 #[derive(Debug, Serialize)]
 pub struct Answer<'a> {
@@ -27,8 +25,8 @@ pub struct Answer<'a> {
     effect: Option<Interval>,
 }
 
-/// Converts a report.
-pub fn answer<'a>(args: &BisectArgs, report: &'a BisectReport) -> Answer<'a> {
+/// Converts a report. `alpha`: error probability of the search; `margin`: a smaller slowdown is none, as a share.
+pub fn answer(alpha: f64, margin: f64, report: &BisectReport) -> Answer<'_> {
     use prony_bench::bisect::{Found, Purpose};
     let commits = &report.history.commits;
     let (result, range) = match &report.culprit {
@@ -44,8 +42,8 @@ pub fn answer<'a>(args: &BisectArgs, report: &'a BisectReport) -> Answer<'a> {
         regression: report.regression,
         commits: &commits[range],
         searched: report.history.last(),
-        alpha: args.alpha,
-        margin: args.margin,
+        alpha,
+        margin,
         threshold: report.threshold,
         resumed_steps: report.resumed,
         steps: &report.steps,

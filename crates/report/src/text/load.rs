@@ -216,14 +216,3 @@ pub fn warning(warning: &Warning) -> String {
         Warning::Interrupted => "interrupted".to_owned(),
     }
 }
-
-/// The next step, if the generator was what limited the load.
-pub fn hint(report: &Report) -> Option<&'static str> {
-    let warnings = report.warnings();
-    let is = |matches: fn(&Warning) -> bool| warnings.iter().any(matches);
-    if is(|warning| matches!(warning, Warning::ServerWaited { .. })) {
-        return Some("give server and generator separate CPUs with `taskset -c`, or separate machines");
-    }
-    is(|warning| matches!(warning, Warning::GeneratorBusy { .. } | Warning::SendsLate { .. } | Warning::Unsent { .. }))
-        .then_some("use more --threads, fewer --clients or a lower --rate")
-}
