@@ -9,24 +9,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prony_stats::Metric;
-use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
+use prony_stats::import::{Beginning, Format, ImportError, Loaded, criterion, import};
 use prony_stats::memory::within;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
 use crate::cli::ReadArgs;
 use crate::failure::Failure;
 use prony_report::words::metric_name;
-
-/// A file that was read.
-#[derive(Debug)]
-pub struct Loaded {
-    /// Path of the file as given.
-    pub name: String,
-    /// Format in which the file was written.
-    pub format: Format,
-    /// Samples that the file holds.
-    pub samples: Samples,
-}
 
 /// Most directories below one of criterion, and how deep they lie.
 const MOST_DIRECTORIES: usize = 100_000;

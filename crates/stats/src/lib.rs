@@ -22,8 +22,8 @@ mod files;
 mod decide;
 
 pub use decide::{
-    bisection, calibration, change_points, check, effects, frames, judge, multiplicity, pairing, ranking, rejudge,
-    warmup,
+    bisection, calibration, change_points, check, compare, effects, frames, judge, multiplicity, pairing, ranking,
+    rejudge, warmup,
 };
 pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, spread, variance_components};
 pub use files::{export, import, memory, samples};

@@ -26,6 +26,26 @@ pub struct Diff {
     pub drift: Drift,
 }
 
+impl Diff {
+    /// Verdicts that count. Effects have a say only where one gains less: one that is not known makes no known configuration
+    /// doubtful.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        let worse = self.effects.iter().map(|change| change.verdict).filter(|&verdict| verdict == Verdict::Slower);
+        self.configurations.iter().map(|change| change.verdict).chain([self.verdict]).chain(worse)
+    }
+
+    /// The worst of them; faster only where a configuration is.
+    pub fn worst(&self) -> Verdict {
+        let any = |verdict| self.verdicts().any(|one| one == verdict);
+        match () {
+            () if any(Verdict::Slower) => Verdict::Slower,
+            () if any(Verdict::Unclear) => Verdict::Unclear,
+            () if self.configurations.iter().any(|change| change.verdict == Verdict::Faster) => Verdict::Faster,
+            () => Verdict::Same,
+        }
+    }
+}
+
 /// Treatment of drift of the machine between two studies that were not run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Drift {

@@ -1,5 +1,9 @@
 //! The results of a study as `prony_stats::effects` takes them.
 
+mod found;
+
+pub use found::Found;
+
 use std::collections::BTreeSet;
 
 use prony_stats::effects::{self, Design, Effect, Observation, Size};

@@ -7,7 +7,7 @@ use prony_stats::change_points::{ChangePoint, change_points};
 use prony_stats::effects::{Observation, Table, rows, student_interval};
 
 use crate::join::{JoinError, Joined};
-use crate::results::{Metric, Results};
+use crate::results::{Direction, Metric, Results};
 
 /// Series of a study over commits.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,16 @@ pub struct History {
     pub metric: Metric,
     /// Series, one for each configuration.
     pub series: Vec<Series>,
+}
+
+impl History {
+    /// True if the values after a change are worse than those before.
+    pub fn is_worse(&self, change: &ChangePoint) -> bool {
+        match self.metric.direction {
+            Direction::Lower => change.after > change.before,
+            Direction::Higher => change.after < change.before,
+        }
+    }
 }
 
 /// Values of a configuration over commits.

@@ -27,5 +27,5 @@ pub mod slurm;
 pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};
 pub use join::JoinError;
-pub use plan::{Basis, Block, Estimate, Intervals, LeftOut, Plan, PlanError, Planned, Reason};
+pub use plan::{Basis, Block, Estimate, Intervals, LeftOut, Plan, PlanError, Planned, Reason, StudyPlan};
 pub use results::{Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload};

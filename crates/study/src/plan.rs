@@ -281,5 +281,16 @@ impl Plan {
     }
 }
 
+/// A study, its plan, and how long it will take, where that is known.
+#[derive(Debug)]
+pub struct StudyPlan {
+    /// The study.
+    pub study: Study,
+    /// What will run.
+    pub plan: Plan,
+    /// Duration, from what the study states or from earlier cells.
+    pub estimate: Option<Estimate>,
+}
+
 #[cfg(test)]
 mod tests;

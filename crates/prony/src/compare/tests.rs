@@ -1,5 +1,8 @@
 use std::path::PathBuf;
 
+use prony_stats::import::Loaded;
+use prony_stats::samples::Benchmark;
+
 use super::*;
 use crate::samples::tests::{as_rate, described, loaded};
 
@@ -20,19 +23,15 @@ fn args(files: usize) -> CompareArgs {
 
 /// What is printed, the warnings and the exit code.
 fn told(files: &[Loaded], args: &CompareArgs) -> String {
-    let mut asked = Asked { args, left_out: Vec::new() };
-    let copy = |file: &Loaded| Loaded { name: file.name.clone(), format: file.format, samples: file.samples.clone() };
-    let sets = with_allocations(files.iter().map(copy).collect());
-    let told = judged(&sets, &mut asked).map(|compared| {
-        let warnings = asked.left_out.iter().cloned().chain(differences::of(&compared));
-        let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
-        format!(
-            "{}{warnings}exit: {:?}\n",
-            human::text(&asked, &compared),
-            Exit::of(compared.iter().map(Compared::verdict))
-        )
-    });
-    told.unwrap_or_else(|failure| failure.to_string())
+    let sets = with_allocations(files.to_vec());
+    let (compared, left_out) = match compare(&sets, terms(args)) {
+        Ok(compared) => compared,
+        Err(error) => return failure(error).to_string(),
+    };
+    let asked = Asked { left_out, ..asked(args) };
+    let warnings: String = warnings(&asked, &compared).iter().map(|warning| format!("warning: {warning}\n")).collect();
+    let exit = Exit::of(compared.iter().map(Compared::verdict));
+    format!("{}{warnings}exit: {exit:?}\n", text::compare::text(&asked, &compared))
 }
 
 #[test]

@@ -9,7 +9,6 @@ use prony_study::{Results, State};
 use prony_text::{Untrusted, count};
 use serde_json::json;
 
-use super::found;
 use crate::cli::study::ImportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -102,7 +101,7 @@ fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) ->
         count(results.machines.len() as u64, "machine"),
         count(results.workloads.len() as u64, "workload"),
     );
-    out += &format!("  metric  {}\n", found::metric(&results.metric));
+    out += &format!("  metric  {}\n", prony_report::text::study::words::metric(&results.metric));
     for (at, factor) in results.factors.iter().enumerate() {
         let head = if at == 0 { "factors" } else { "" };
         let levels: Vec<String> = factor.levels.iter().map(|level| Untrusted::new(level).to_string()).collect();

@@ -1,25 +1,16 @@
 //! `prony study plan`: what a study would run, and what it could tell.
 
-mod human;
-mod json;
-
 use std::path::Path;
 
+use prony_report::{json, text};
 use prony_study::artifacts::digest;
 use prony_study::file::Study;
-use prony_study::{Contents, Estimate, Plan, PlanError, results_file};
+use prony_study::{Contents, PlanError, StudyPlan, results_file};
 
 use crate::cli::study::PlanArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-
-/// A study and its plan.
-struct Planned {
-    study: Study,
-    plan: Plan,
-    estimate: Option<Estimate>,
-}
 
 /// # Errors
 /// When the study cannot be read or planned, or the answer cannot be written.
@@ -31,11 +22,11 @@ pub fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let earlier = args.earlier.as_deref().map(results_file::load).transpose();
     let earlier = earlier.map_err(|error| Failure::new(format!("cannot read earlier cells: {error}")))?;
     let estimate = plan.estimate(&study, earlier.as_ref());
-    let planned = Planned { study, plan, estimate };
+    let planned = StudyPlan { study, plan, estimate };
     match (args.json, args.cells) {
-        (true, cells) => output::print_json(&json::answer(&planned, cells))?,
-        (false, true) => output::print(&human::cells(&planned))?,
-        (false, false) => output::print(&human::text(&planned))?,
+        (true, cells) => output::print_json(&json::study::plan::answer(&planned, cells))?,
+        (false, true) => output::print(&text::study::plan::cells(&planned))?,
+        (false, false) => output::print(&text::study::plan::text(&planned))?,
     }
     for warning in missing {
         eprintln!("warning: {warning}");

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cells;
+pub mod compare;
 pub mod demo;
 pub mod document;
 pub mod escape;

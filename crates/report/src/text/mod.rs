@@ -3,8 +3,10 @@
 pub mod bench;
 pub mod bisect;
 pub mod check;
+pub mod compare;
 pub mod limits;
 pub mod load;
 pub mod nic;
 pub mod profile;
 pub mod replay;
+pub mod study;

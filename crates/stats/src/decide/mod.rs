@@ -4,6 +4,7 @@ pub mod bisection;
 pub mod calibration;
 pub mod change_points;
 pub mod check;
+pub mod compare;
 pub mod effects;
 pub mod frames;
 pub mod judge;

@@ -47,6 +47,17 @@ pub enum Format {
     Criterion,
 }
 
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// Path of the file as given.
+    pub name: String,
+    /// Format in which the file was written.
+    pub format: Format,
+    /// Samples that the file holds.
+    pub samples: Samples,
+}
+
 /// Beginning of a file of an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {

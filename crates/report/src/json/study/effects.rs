@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use prony_stats::effects::{Edge, Effect, Interaction, Method, Over, Size, Work};
 use prony_study::Metric;
+use prony_study::effects::Found;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Found;
-use crate::study::found::{Percent, by_unit};
-use prony_report::words::to_percent;
+use super::{Percent, by_unit};
+use crate::text::study::effects::{term_name, warnings};
+use crate::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]
@@ -138,11 +139,11 @@ pub fn answer(found: &Found) -> Answered<'_> {
             .aliases
             .iter()
             .map(|alias| Alias {
-                term: found.term(&alias.term),
-                same_as: alias.same_as.iter().map(|(term, weight)| (found.term(term), *weight)).collect(),
+                term: term_name(found, &alias.term),
+                same_as: alias.same_as.iter().map(|(term, weight)| (term_name(found, term), *weight)).collect(),
             })
             .collect(),
-        warnings: found.warnings(),
+        warnings: warnings(found),
     }
 }
 

@@ -4,8 +4,9 @@ use prony_stats::Verdict;
 use prony_stats::rejudge::Answer;
 use serde::Serialize;
 
-use super::{Asked, Compared};
-use prony_report::words::to_percent;
+use crate::compare::{Asked, warnings};
+use crate::words::to_percent;
+use prony_stats::compare::Compared;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]
@@ -44,15 +45,15 @@ struct Side {
 }
 
 /// JSON document of the answer, from the comparisons.
-pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]) -> Answered {
+pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Answered {
     let any = |verdict| compared.iter().any(|one| one.verdict() == verdict);
     let order = [Verdict::Slower, Verdict::Unclear, Verdict::Faster, Verdict::Same];
     Answered {
         verdict: order.into_iter().find(|&verdict| any(verdict)).unwrap_or(Verdict::Unclear),
-        alpha: asked.args.alpha,
-        margin_pct: asked.args.margin() * 100.0,
+        alpha: asked.alpha,
+        margin_pct: asked.margin * 100.0,
         comparisons: compared.iter().map(|one| self::one(asked, one)).collect(),
-        warnings: asked.left_out.iter().chain(differences).cloned().collect(),
+        warnings: warnings(asked, compared),
     }
 }
 
@@ -72,7 +73,7 @@ fn one(asked: &Asked<'_>, one: &Compared<'_>) -> One {
     One {
         a: side(0),
         b: side(1),
-        group: asked.args.group_by.as_deref().map(|key| one.group(key)),
+        group: asked.group_by.map(|key| one.group(key)),
         verdict: one.verdict(),
         metric: one.b.metric().to_owned(),
         unit: one.b.unit_name().to_owned(),

@@ -7,15 +7,16 @@ use prony_study::file::{Factor, Study};
 use prony_study::{Alias, Basis, Direction, Edges, Effect, Estimate, Intervals, LeftOut, Plan, Reason, Role};
 use prony_text::{Untrusted, count, duration, printable_line, thousands};
 
-use super::Planned;
+use prony_study::StudyPlan;
 
 /// Most aliases and contexts that are listed; `--json` has all.
 const MOST_LISTED: usize = 12;
 /// Number of digits shown of a key: enough to tell cells apart.
 const KEY_DIGITS: usize = 12;
 
-pub fn text(planned: &Planned) -> String {
-    let Planned { study, plan, estimate } = planned;
+/// The answer: what would run, for how long, and what it could tell.
+pub fn text(planned: &StudyPlan) -> String {
+    let StudyPlan { study, plan, estimate } = planned;
     let mut out = format!("{}\n", Untrusted::new(&study.title));
     row(&mut out, "metric", &metric(study));
     for (at, factor) in study.factors.iter().enumerate() {
@@ -230,8 +231,8 @@ fn alias_words(study: &Study, plan: &Plan, alias: &Alias) -> String {
 }
 
 /// Every cell in the order in which they run.
-pub fn cells(planned: &Planned) -> String {
-    let Planned { study, plan, .. } = planned;
+pub fn cells(planned: &StudyPlan) -> String {
+    let StudyPlan { study, plan, .. } = planned;
     let mut out = String::new();
     for block in &plan.blocks {
         let (machine, workload) = (&study.machines[block.machine].name, &study.workloads[block.workload].name);

@@ -4,10 +4,11 @@ use prony_study::file::Study;
 use prony_study::{Basis, Design, Effect, Reason};
 use serde_json::{Map, Value, json};
 
-use super::Planned;
+use prony_study::StudyPlan;
 
-pub fn answer(planned: &Planned, with_cells: bool) -> Value {
-    let Planned { study, plan, estimate } = planned;
+/// The answer; `with_cells`: each cell of the plan too.
+pub fn answer(planned: &StudyPlan, with_cells: bool) -> Value {
+    let StudyPlan { study, plan, estimate } = planned;
     let factors = study.factors.iter().map(|factor| {
         let levels: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
         let stop = factor.stop.as_ref().map(|stop| &stop.text);
@@ -95,8 +96,8 @@ fn effect(study: &Study, effect: &Effect) -> Value {
     Value::Object(each.collect())
 }
 
-fn cells(planned: &Planned) -> Value {
-    let Planned { study, plan, .. } = planned;
+fn cells(planned: &StudyPlan) -> Value {
+    let StudyPlan { study, plan, .. } = planned;
     let all = plan.blocks.iter().flat_map(|block| {
         block.cells.iter().map(move |cell| {
             json!({

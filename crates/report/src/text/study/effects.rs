@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, Work};
+use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, Term, Work};
+use prony_study::effects::Found;
 use prony_text::{Untrusted, count, printable_line, signed};
 
-use super::Found;
-use crate::study::found::{bounds, columns, median, metric, range, units};
-use prony_report::words::to_percent;
+use super::words::{bounds, columns, median, metric, range, units};
+use crate::words::to_percent;
 
 /// Most terms that cannot be told apart that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;
@@ -52,7 +52,7 @@ fn effects(found: &Found) -> String {
     rows.extend(found.effects.effects.iter().map(|effect| {
         let verdict = if effect.size.is_found(found.alpha) { "" } else { "not significant" };
         [
-            found.factor(effect.factor).to_string(),
+            factor_name(found, effect.factor).to_string(),
             steps(found, effect),
             median(&effect.size),
             range(&effect.size),
@@ -77,13 +77,13 @@ fn scope(found: &Found) -> String {
     }
     let others = found.effects.effects.iter().filter_map(|effect| {
         let others = Size { interval: effect.size.others?, ..effect.size.clone() };
-        Some([format!("  {}", found.factor(effect.factor)), steps(found, effect), bounds(&others)])
+        Some([format!("  {}", factor_name(found, effect.factor)), steps(found, effect), bounds(&others)])
     });
     these + ":\n" + &columns(&others.collect::<Vec<_>>())
 }
 
 fn steps(found: &Found, effect: &Effect) -> String {
-    format!("{} → {}", found.shown(effect.factor, effect.from), found.shown(effect.factor, effect.to))
+    format!("{} → {}", level_name(found, effect.factor, effect.from), level_name(found, effect.factor, effect.to))
 }
 
 fn rests_on(effect: &Effect) -> String {
@@ -102,16 +102,16 @@ fn depends(out: &mut String, found: &Found) {
     let of_interest: Vec<&Interaction> =
         found.effects.interactions.iter().filter(|interaction| interaction.size.is_found(found.alpha)).collect();
     for interaction in &of_interest {
-        let (factor, with) = (found.factor(interaction.factor), found.factor(interaction.with));
+        let (name, with) = (factor_name(found, interaction.factor), factor_name(found, interaction.with));
         let _ = writeln!(
             out,
-            "\nthe effect of {factor} ({} → {}) depends on {with}: {} % {} with {} than with {}",
-            found.shown(interaction.factor, interaction.from),
-            found.shown(interaction.factor, interaction.to),
+            "\nthe effect of {name} ({} → {}) depends on {with}: {} % {} with {} than with {}",
+            level_name(found, interaction.factor, interaction.from),
+            level_name(found, interaction.factor, interaction.to),
             signed(to_percent(interaction.size.interval.estimate), 1),
             bounds(&interaction.size),
-            found.shown(interaction.with, interaction.with_to),
-            found.shown(interaction.with, interaction.with_from),
+            level_name(found, interaction.with, interaction.with_to),
+            level_name(found, interaction.with, interaction.with_from),
         );
         let either_way = [
             ((interaction.factor, interaction.from, interaction.to), interaction.with),
@@ -141,8 +141,8 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
         .filter_map(|effect| {
             let (factor, level) = effect.given?;
             Some([
-                format!("{} {}", found.factor(effect.factor), steps(found, effect)),
-                format!("with {}={}", found.factor(factor), found.shown(factor, level)),
+                format!("{} {}", factor_name(found, effect.factor), steps(found, effect)),
+                format!("with {}={}", factor_name(found, factor), level_name(found, factor, level)),
                 median(&effect.size),
                 range(&effect.size),
             ])
@@ -154,11 +154,11 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
 fn rests(out: &mut String, found: &Found) {
     let several = found.results.factors.iter().filter(|factor| factor.levels.len() > 1).count() > 1;
     for effect in found.effects.effects.iter().filter(|_| several) {
-        let name = format!("{} ({})", found.factor(effect.factor), steps(found, effect));
+        let name = format!("{} ({})", factor_name(found, effect.factor), steps(found, effect));
         if let [edge] = effect.edges.as_slice() {
             let others = edge.levels.iter().enumerate().filter(|&(factor, _)| factor != effect.factor);
             let others: Vec<String> = others
-                .map(|(factor, &level)| format!("{}={}", found.factor(factor), found.shown(factor, level)))
+                .map(|(factor, &level)| format!("{}={}", factor_name(found, factor), level_name(found, factor, level)))
                 .collect();
             let _ = write!(out, "\nthe effect of {name} is based on one matched comparison, {}", others.join(" "));
             out.push_str(": it may differ elsewhere\n");
@@ -186,9 +186,12 @@ fn apart(out: &mut String, found: &Found) {
         out.push_str("\nconfounded\n");
     }
     for alias in aliases.iter().take(ALIASES_MOST) {
-        let sum: Vec<String> =
-            alias.same_as.iter().map(|(term, weight)| weighted(&printable_line(&found.term(term)), *weight)).collect();
-        let _ = writeln!(out, "  {} with {}", printable_line(&found.term(&alias.term)), sum.join(" "));
+        let sum: Vec<String> = alias
+            .same_as
+            .iter()
+            .map(|(term, weight)| weighted(&printable_line(&term_name(found, term)), *weight))
+            .collect();
+        let _ = writeln!(out, "  {} with {}", printable_line(&term_name(found, &alias.term)), sum.join(" "));
     }
     if aliases.len() > ALIASES_MOST {
         let _ = writeln!(out, "  and {} more", aliases.len() - ALIASES_MOST);
@@ -209,4 +212,48 @@ fn weighted(term: &str, weight: f64) -> String {
         weight if (weight + 1.0).abs() < 1e-6 => format!("− {term}"),
         weight => format!("{} {term}", signed(weight, 2)),
     }
+}
+
+/// What to know before the effects are relied on, each a sentence.
+pub fn warnings(found: &Found) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (cells, done) = found.cells();
+    if done < cells {
+        warnings.push(format!("{} of {cells} cells have no value; effects are based on the others", cells - done));
+    }
+    if found.effects.effects.iter().any(|effect| matches!(effect.work, Work::Different { .. })) {
+        let by = found.results.metric.normalise.as_ref().map_or("work", |normalise| &normalise.by);
+        warnings.push(format!(
+            "some configurations ran on different workloads: differences between these, for the same number \
+             of {by}, are part of the effect"
+        ));
+    }
+    if let Some(controls) = found.controls.as_ref().filter(|controls| controls.is_found(found.alpha)) {
+        warnings.push(format!(
+            "identical configurations differ by {}: run order or the machine affects the effects",
+            bounds(controls)
+        ));
+    }
+    warnings
+}
+
+/// Term of the design in words: `Engine=Opt` or `Engine=Opt × Plugins=Opt`.
+pub fn term_name(found: &Found, term: &Term) -> String {
+    let name = |(factor, level): (usize, usize)| {
+        format!("{}={}", found.results.factors[factor].name, found.level(factor, level))
+    };
+    match *term {
+        Term::Main { factor, level } => name((factor, level)),
+        Term::Interaction { first, second } => format!("{} × {}", name(first), name(second)),
+    }
+}
+
+/// The name of a factor, for people.
+fn factor_name(found: &Found, factor: usize) -> Untrusted<'_> {
+    Untrusted::new(&found.results.factors[factor].name)
+}
+
+/// The name of a level, for people.
+fn level_name(found: &Found, factor: usize, level: usize) -> Untrusted<'_> {
+    Untrusted::new(found.level(factor, level))
 }

@@ -6,20 +6,22 @@ use prony_stats::Interval;
 use prony_stats::Metric;
 use prony_stats::Verdict;
 use prony_stats::geometric_mean::geometric_mean;
+use prony_stats::import::Loaded;
 use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_text::{Quantity, Table, Untrusted, count, plain, thousands};
 
-use super::{Asked, Compared};
-use prony_report::text::bench::metrics;
-use prony_report::words::{change, digits, to_percent};
+use crate::compare::Asked;
+use crate::text::bench::metrics;
+use crate::words::{change, digits, to_percent};
+use prony_stats::compare::Compared;
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     let mut out = String::new();
-    let sectioned = asked.args.group_by.is_some() || asked.args.group_by_speed;
-    if let ([one], false, false) = (compared, sectioned, asked.args.markdown) {
+    let sectioned = asked.group_by.is_some() || asked.group_by_speed;
+    if let ([one], false, false) = (compared, sectioned, asked.markdown) {
         for (letter, file, benchmark) in [("A", one.files[0], one.a), ("B", one.files[1], one.b)] {
             let _ = writeln!(
                 out,
@@ -40,12 +42,12 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
         // One column a file, unless there is only one to compare.
         let mut table = if others(&members).len() > 1 { by_file(&members) } else { by_benchmark(&members) };
         // Of those that were found to be slower, the mean says nothing of all.
-        if !asked.args.group_by_speed {
+        if !asked.group_by_speed {
             add_means(&mut table, &members);
         }
-        out.push_str(&if asked.args.markdown { table.markdown() } else { table.text() });
+        out.push_str(&if asked.markdown { table.markdown() } else { table.text() });
     }
-    if asked.args.group_by_speed {
+    if asked.group_by_speed {
         let all: Vec<&Compared<'_>> = compared.iter().collect();
         for file in others(&all) {
             let of_file: Vec<&Compared<'_>> =
@@ -78,7 +80,7 @@ pub fn counts(compared: &[Compared<'_>]) -> String {
 
 /// What is known of errors.
 pub fn error(asked: &Asked<'_>) -> String {
-    format!("probability of any false alarm: at most {} %", plain(asked.args.alpha * 100.0))
+    format!("probability of any false alarm: at most {} %", plain(asked.alpha * 100.0))
 }
 
 /// `B is slower by 1.0 % [0.6, 1.4], 186 pairs`.
@@ -102,7 +104,7 @@ pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
         }
         Verdict::Same => format!(
             "same within ±{} % ({}), {rests_on}",
-            plain(asked.args.margin() * 100.0),
+            plain(asked.margin * 100.0),
             change(&interval(estimate, low, high, 1))
         ),
         Verdict::Unclear if low.is_finite() && high.is_finite() => {
@@ -152,6 +154,7 @@ pub fn shown(one: &Compared<'_>, answer: &Answer) -> (f64, f64, f64) {
     }
 }
 
+/// An interval of which only the bounds count.
 pub fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
     Interval { estimate, low, high, confidence: 0.0, n }
 }
@@ -236,8 +239,8 @@ pub fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<
     for one in compared {
         // In the order in which metrics are asked for.
         let metric = metrics.iter().position(|metric| *metric == one.b.metric()).unwrap_or(0);
-        let speed = if asked.args.group_by_speed { rank(one.verdict()) } else { 0 };
-        let group = asked.args.group_by.as_deref().map_or_else(String::new, |key| one.group(key));
+        let speed = if asked.group_by_speed { rank(one.verdict()) } else { 0 };
+        let group = asked.group_by.map_or_else(String::new, |key| one.group(key));
         let key = (metric, speed, group);
         match sections.iter_mut().find(|(known, _)| *known == key) {
             Some((_, members)) => members.push(one),
@@ -247,8 +250,8 @@ pub fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<
     sections.sort_by(|a, b| a.0.cmp(&b.0));
     let heading = |((metric, _, group), members): Section<'a, 'b>| {
         let metric = several.then(|| metric_name(metrics[metric]).to_owned());
-        let group = asked.args.group_by.as_ref().map(|key| format!("{key} = {}", Untrusted::new(&group)));
-        let speed = asked.args.group_by_speed.then(|| {
+        let group = asked.group_by.map(|key| format!("{key} = {}", Untrusted::new(&group)));
+        let speed = asked.group_by_speed.then(|| {
             let verdict = word(members[0], members[0].verdict());
             format!("{verdict} ({})", members.len())
         });
@@ -278,8 +281,8 @@ fn rank(verdict: Verdict) -> usize {
 }
 
 /// Files that are compared with the first one, each once, in their order.
-pub fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a crate::samples::Loaded> {
-    let mut files: Vec<&crate::samples::Loaded> = Vec::new();
+pub fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a Loaded> {
+    let mut files: Vec<&Loaded> = Vec::new();
     for one in members {
         if !files.iter().any(|file| std::ptr::eq(*file, one.files[1])) {
             files.push(one.files[1]);
@@ -298,7 +301,7 @@ fn by_benchmark(members: &[&Compared<'_>]) -> Table {
 /// The geometric mean of each file, as a last row.
 fn add_means(table: &mut Table, members: &[&Compared<'_>]) {
     let files = others(members);
-    let of_file = |file: &&crate::samples::Loaded| -> Option<Interval> {
+    let of_file = |file: &&Loaded| -> Option<Interval> {
         let of_file = members.iter().filter(|one| std::ptr::eq(one.files[1], *file)).copied();
         mean(&of_file.collect::<Vec<_>>())
     };
@@ -328,12 +331,12 @@ fn by_file(members: &[&Compared<'_>]) -> Table {
             None => rows.push((one.a, vec![one])),
         }
     }
-    let shown = |file: &crate::samples::Loaded| Untrusted::new(&file.name).to_string();
+    let shown = |file: &Loaded| Untrusted::new(&file.name).to_string();
     let baseline = members.first().map_or_else(String::new, |one| shown(one.files[0]));
     let mut table =
         Table::with_head(["benchmark".to_owned(), baseline].into_iter().chain(files.iter().map(|file| shown(file))));
     for (a, row) in rows {
-        let cell = |file: &&crate::samples::Loaded| {
+        let cell = |file: &&Loaded| {
             let one = row.iter().find(|one| std::ptr::eq(one.files[1], *file));
             one.map_or_else(
                 || "–".to_owned(),

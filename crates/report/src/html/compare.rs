@@ -1,6 +1,5 @@
 //! The answer of `prony compare` on a page.
 
-use prony_report::{Change, Grid, GridCell, GridRow, Stored, Tone, Verdict as Said, page_of_pairs};
 use prony_stats::Interval;
 use prony_stats::Verdict;
 use prony_stats::judge::Outcome;
@@ -9,21 +8,26 @@ use prony_stats::samples::{Benchmark, Samples};
 use prony_text::count;
 use serde_json::Value;
 
-use super::human::{
+use crate::compare::{Asked, warnings};
+use crate::html::bench::page_of_pairs;
+use crate::html::grid::{Grid, GridCell, GridRow};
+use crate::html::stored::Stored;
+use crate::study::sentences::{Tone, Verdict as Said};
+use crate::svg::chart::bench::Change;
+use crate::text::compare::{
     centre, counts, error, interval, mean, others, row, sections, sentence, shown, shown_change, typical, word,
 };
-use super::{Asked, Compared, measured_together};
-use crate::samples::Loaded;
-use prony_report::words::{change, sentence as capital, tone};
+use crate::words::{change, sentence as capital, tone};
+use prony_stats::compare::Compared;
+use prony_stats::import::Loaded;
 
-/// The page of all comparisons; of two commands that ran in pairs, that of their bench. `differences`: of the machines and
-/// builds.
-pub fn page(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]) -> String {
-    let margin = asked.args.margin().ln_1p();
+/// The page of all comparisons; of two commands that ran in pairs, that of their bench.
+pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version: &str) -> String {
+    let margin = asked.margin.ln_1p();
     if let [one] = compared
         && let Some(Answer::Paired(outcome)) = &one.answer
     {
-        return paired(one, outcome, margin);
+        return paired(one, outcome, margin, version);
     }
     // One file may stand for several metrics.
     let mut files: Vec<&str> = Vec::new();
@@ -52,27 +56,27 @@ pub fn page(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]
         title,
         below: format!("{} of {}", count(rows.len() as u64, "benchmark"), count(1 + names.len() as u64, "file")),
         verdict: Said { tone: worst(compared), claim: capital(&claim), basis: basis.join("; ") },
-        notes: asked.left_out.iter().chain(differences).cloned().collect(),
+        notes: warnings(asked, compared),
         tables: tables(asked, compared),
         changes: files.iter().map(|file| ((*file).to_owned(), changes(&of_file(file)))).collect(),
         values: rows,
         machines: machines(compared),
         margin,
-        version: env!("CARGO_PKG_VERSION"),
+        version,
     }
     .page()
 }
 
 /// The page of a bench, of the two that are compared.
-fn paired(one: &Compared<'_>, outcome: &Outcome, margin: f64) -> String {
+fn paired(one: &Compared<'_>, outcome: &Outcome, margin: f64, version: &str) -> String {
     let mut benchmarks = vec![one.a.clone(), one.b.clone()];
     if one.a.name == one.b.name {
         for (benchmark, file) in benchmarks.iter_mut().zip(one.files) {
             benchmark.name = format!("{}: {}", file.name, benchmark.name);
         }
     }
-    let circumstances = measured_together(&one.files, one.a, one.b);
-    page_of_pairs(&Samples { benchmarks, circumstances }, &[(0, 1, outcome)], margin, env!("CARGO_PKG_VERSION"))
+    let circumstances = one.measured_together();
+    page_of_pairs(&Samples { benchmarks, circumstances }, &[(0, 1, outcome)], margin, version)
 }
 
 /// The tone of the verdict that matters most.
@@ -87,7 +91,7 @@ fn tables(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Vec<Grid> {
     let table = |(heading, members): (String, Vec<&Compared<'_>>)| {
         let title = if heading.is_empty() { "Benchmarks".to_owned() } else { capital(&heading) };
         let mut grid = if others(&members).len() > 1 { by_file(&members) } else { by_row(&members) };
-        if !asked.args.group_by_speed {
+        if !asked.group_by_speed {
             grid.rows.extend(mean_row(&members, grid.head.len()));
         }
         Grid { title, names: 1, ..grid }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prony_stats::samples::{Benchmark, Circumstances};
 use serde_json::Value;
 
-use super::Compared;
+use prony_stats::compare::Compared;
 
 /// Metadata of pyperf and of imports that tell of a machine or a build.
 const METADATA: [&str; 16] = [

@@ -1,0 +1,7 @@
+//! Answers on studies in the terminal.
+
+pub mod diff;
+pub mod effects;
+pub mod history;
+pub mod plan;
+pub mod words;
