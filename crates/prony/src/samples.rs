@@ -9,9 +9,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prony_stats::Metric;
-use prony_stats::import::{Beginning, Format, ImportError, Loaded, criterion, import};
+use prony_stats::import::{Beginning, ImportError, Loaded, criterion, import};
 use prony_stats::memory::within;
-use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
+use prony_stats::samples::{MOST_BYTES, SamplesError};
 
 use crate::cli::ReadArgs;
 use crate::failure::Failure;

@@ -1,6 +1,9 @@
 use std::path::Path;
 
-use prony_stats::samples::{Benchmark, Better, Circumstances, Measured, MetadataValue, Run, Subject, Unit, Warmup};
+use prony_stats::import::Format;
+use prony_stats::samples::{
+    Benchmark, Better, Circumstances, Measured, MetadataValue, Run, Samples, Subject, Unit, Warmup,
+};
 
 use super::*;
 
