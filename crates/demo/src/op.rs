@@ -8,7 +8,7 @@ use crate::bound::{
 
 /// Class of a call: the policy of a replay for a build that behaves differently from the recorded one.
 ///
-/// The policies are described to users in `docs/guide/record-replay.md`; this is the one place
+/// The policies are described to users in `docs/guide/recording.md`; this is the one place
 /// in the code where a call gets its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {

@@ -96,7 +96,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         ),
         Cause::Blocked(held) => step_for_blocked(held),
         Cause::Missed(_) => {
-            "configure the server not to do this, and record again; docs/guide/record-replay.md describes what is \
+            "configure the server not to do this, and record again; docs/guide/recording.md describes what is \
              recorded"
                 .to_owned()
         }

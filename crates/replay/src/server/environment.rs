@@ -587,7 +587,7 @@ mod tests {
 
     #[test]
     fn the_guide_has_the_list_of_what_strangers_may_set() {
-        let guide = include_str!("../../../../docs/guide/record-replay.md");
+        let guide = include_str!("../../../../docs/guide/strangers.md");
         let section = guide.split("\n## ").find(|section| section.starts_with("Demos from others"));
         let section = section.expect("the guide has the section");
         let listed: Vec<&str> = section

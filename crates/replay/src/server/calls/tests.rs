@@ -298,7 +298,7 @@ fn page() -> String {
         }
         Class::Reported => {
             "**Reported when used.** Made, and not recorded. The first use is named while recording, with who makes it, and \
-             the demo is [weak](record-replay.md#weak-nothing-diverged-but-the-result-proves-little--exit-3)."
+             the demo is [weak](divergences.md#weak-nothing-diverged-but-the-result-proves-little--exit-3)."
         }
         Class::Refused => "**Refused.** Answered with an error, which is said.",
         Class::Pure => {
