@@ -1,4 +1,4 @@
-//! `scripts/bench-limits`, which makes the table of `docs/benchmarks.md`: what it refuses to publish, and what it needs.
+//! `scripts/bench-limits`, which makes the table of `docs/results/README.md`: what it refuses to publish, and what it needs.
 
 use std::fs;
 use std::path::Path;

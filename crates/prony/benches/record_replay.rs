@@ -1,6 +1,6 @@
 //! What recording costs, how large demos are and how fast they replay: real servers, each row
 //! against its peer in one interleaved run. `cargo bench -p prony` prints the rows that
-//! `docs/benchmarks.md` keeps; a word on the command line chooses those whose name contains it.
+//! `docs/results/README.md` keeps; a word on the command line chooses those whose name contains it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

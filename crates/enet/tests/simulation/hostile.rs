@@ -15,7 +15,7 @@ use prony_testing::enet::strategies::{HostilePeer, Strategy};
 
 /// Prices in nanoseconds: a datagram through the kernel in a batch, in and out; a step of the host's own count; an event
 /// with what a server does about it. With these, the strategies come to within a few points of a core of what a real
-/// server took under them: docs/benchmarks.md has that.
+/// server took under them: docs/results/README.md has that.
 const DATAGRAM_IN_NS: u64 = 1500;
 const DATAGRAM_OUT_NS: u64 = 3000;
 const STEP_NS: u64 = 60;
