@@ -11,13 +11,14 @@ pub mod profile;
 mod samples;
 pub mod study;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
@@ -57,17 +58,86 @@ pub struct Cli {
     pub verb: Verb,
 }
 
+/// Verbs by what they are for, in the order of the help page.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Record and replay", &["record", "replay", "demo", "bisect"]),
+    ("Measure", &["bench", "selftest", "profile"]),
+    ("Samples", &["compare", "stats", "hist", "check"]),
+    ("Machine", &["machine", "limits", "doctor"]),
+    ("Studies", &["study"]),
+    ("Networks", &["load", "nic"]),
+    ("Shell", &["completions", "man"]),
+];
+
+/// Arguments that `-h` shows of a verb at most, if the others have a heading.
+const SHORT_MOST: usize = 15;
+
+/// Headings of which a short help page shows flags only where there is room: those of demos that somebody else has made.
+const LAST: [&str; 3] = ["Resource limits", "Files", "Trust"];
+
+/// The command with its verbs in groups. `-h` of a verb with many flags shows some of them; `--help` has all.
+pub fn command() -> Command {
+    let command = shortened(Cli::command());
+    let about = |name: &str| {
+        let verb = command.find_subcommand(name).and_then(Command::get_about);
+        format!("  {name:<11}  {}\n", verb.map(ToString::to_string).unwrap_or_default())
+    };
+    let heading = |text: &str| format!("\x1b[1m\x1b[4m{text}:\x1b[0m\n");
+    let group = |(title, names): &(&str, &[&str])| {
+        heading(title) + &names.iter().map(|name| about(name)).collect::<String>() + "\n"
+    };
+    let groups: String = GROUPS.iter().map(group).collect();
+    let options = heading("Options");
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{options}{{options}}{{after-help}}"
+    ))
+}
+
+/// The same for each verb: as many flags as `-h` shows are those without a heading, and of each heading the first ones.
+fn shortened(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, shortened));
+    let mut order: Vec<(usize, Id)> = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        let place = argument.get_help_heading().map_or(0, |heading| {
+            let place = seen.entry(heading).or_insert(if LAST.contains(&heading) { SHORT_MOST } else { 0 });
+            *place += 1;
+            *place
+        });
+        order.push((place, argument.get_id().clone()));
+    }
+    order.sort_by_key(|(place, _)| *place);
+    // Arguments without a heading are shown in any case.
+    let shown = order.iter().filter(|(place, _)| *place == 0).count().max(SHORT_MOST);
+    let left_out: Vec<Id> = order.into_iter().skip(shown).map(|(_, id)| id).collect();
+    if left_out.is_empty() {
+        return command;
+    }
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let more = format!("{} more flags: --help\n\n{after}", left_out.len());
+    let command = command.after_help(more).after_long_help(after);
+    left_out.into_iter().fold(command, |command, id| command.mut_arg(id, |argument| argument.hide_short_help(true)))
+}
+
+fn parsed(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// Parses the command line. What is wrong with it is printed, as are help and version; the error is the exit code then.
 ///
 /// # Errors
 /// When there is nothing more to do.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
+    parsed(env::args_os()).map_err(|error| {
         // A shell puts names of files on the command line that somebody else has given: where one is no plain text, the
         // same is said of what is shown of it.
         let arguments: Vec<String> = env::args_os().map(|argument| Untrusted::new(&argument).to_string()).collect();
         let is_plain = env::args_os().zip(&arguments).all(|(argument, shown)| argument.to_str() == Some(shown));
-        let error = if is_plain { error } else { Cli::try_parse_from(arguments).err().unwrap_or(error) };
+        let error =
+            if is_plain { error } else { parsed(arguments.into_iter().map(OsString::from)).err().unwrap_or(error) };
         // Nobody is left to be told that the output is gone.
         let _ = error.print();
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::Write;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::aot::{Bash, Fish, Zsh, generate};
 use clap_mangen::Man;
 
-use crate::cli::{Cli, CompletionsArgs, ManArgs, ShellName};
+use crate::cli::{self, CompletionsArgs, ManArgs, ShellName};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -18,7 +18,7 @@ use crate::output;
 /// When standard output does not take it.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    let mut command = Cli::command();
+    let mut command = cli::command();
     match args.shell {
         ShellName::Bash => generate(Bash, &mut command, "prony", &mut script),
         ShellName::Zsh => generate(Zsh, &mut command, "prony", &mut script),
@@ -33,7 +33,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 /// When there is no such verb, or the pages cannot be written.
 pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut all = Vec::new();
-    let mut command = Cli::command();
+    let mut command = cli::command();
     command.build();
     collect(&command, "prony", &mut all);
     let Some(directory) = &args.dir else {

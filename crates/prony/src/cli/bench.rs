@@ -172,16 +172,6 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub trust: TrustArgs,
 
-    /// Bytes moved per run: report the throughput in B/s, and the share of this machine's limits, as measured by `prony
-    /// limits`
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "items", "python"], help_heading = "Output")]
-    pub bytes: Option<f64>,
-    /// Operations per run: report operations/s, and the share of this machine's limits
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["items", "python"], help_heading = "Output")]
-    pub operations: Option<f64>,
-    /// Items processed per run: report items/s
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
-    pub items: Option<f64>,
     /// Write all samples to FILE in pyperf's format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<PathBuf>,
@@ -203,6 +193,16 @@ pub struct BenchArgs {
     /// Write a page to FILE: verdict or ranking, plot along a parameter, distribution, pairs in the order of time, machine
     #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
     pub export_html: Option<PathBuf>,
+    /// Bytes moved per run: report the throughput in B/s, and the share of this machine's limits, as measured by `prony
+    /// limits`
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "items", "python"], help_heading = "Output")]
+    pub bytes: Option<f64>,
+    /// Operations per run: report operations/s, and the share of this machine's limits
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["items", "python"], help_heading = "Output")]
+    pub operations: Option<f64>,
+    /// Items processed per run: report items/s
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
+    pub items: Option<f64>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

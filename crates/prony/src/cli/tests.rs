@@ -1,74 +1,68 @@
-use clap::CommandFactory;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use super::*;
 
-fn page(path: &[&str]) -> String {
-    let mut command = Cli::command();
+/// Every verb that is shown, with its page for `--help`.
+fn pages(command: &Command, name: &str, all: &mut Vec<(String, String)>) {
+    all.push((name.to_owned(), command.clone().render_long_help().to_string()));
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        pages(verb, &format!("{name} {}", verb.get_name()), all);
+    }
+}
+
+fn all_pages() -> Vec<(String, String)> {
+    let mut command = command();
     command.build();
-    let page = path.iter().fold(&mut command, |command, name| {
-        command.find_subcommand_mut(name).unwrap_or_else(|| panic!("no verb `{name}`"))
-    });
-    page.render_help().to_string()
+    let mut all = Vec::new();
+    pages(&command, "prony", &mut all);
+    all
 }
 
 #[test]
-fn help_pages_read_well() {
-    insta::assert_snapshot!("help", page(&[]));
-    for path in [
-        &["record"][..],
-        &["replay"],
-        &["demo"],
-        &["demo", "info"],
-        &["demo", "dump"],
-        &["demo", "frames"],
-        &["demo", "pcap"],
-        &["demo", "view"],
-        &["demo", "anonymize"],
-        &["demo", "verify"],
-        &["bench"],
-        &["bisect"],
-        &["selftest"],
-        &["load"],
-        &["load", "enet"],
-        &["load", "nic"],
-        &["nic"],
-        &["nic", "trace"],
-        &["nic", "check"],
-        &["compare"],
-        &["stats"],
-        &["hist"],
-        &["check"],
-        &["limits"],
-        &["limits", "show"],
-        &["limits", "compare"],
-        &["machine"],
-        &["machine", "show"],
-        &["machine", "check"],
-        &["machine", "tune"],
-        &["machine", "restore"],
-        &["profile"],
-        &["profile", "show"],
-        &["profile", "diff"],
-        &["profile", "fold"],
-        &["profile", "zones"],
-        &["study"],
-        &["study", "plan"],
-        &["study", "run"],
-        &["study", "resume"],
-        &["study", "status"],
-        &["study", "merge"],
-        &["study", "export"],
-        &["study", "import"],
-        &["study", "effects"],
-        &["study", "diff"],
-        &["study", "history"],
-        &["study", "report"],
-        &["doctor"],
-        &["completions"],
-        &["man"],
-    ] {
-        insta::assert_snapshot!(format!("help_{}", path.join("_")), page(path));
+fn the_reference_has_the_help_page_of_each_verb() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/command-line.md");
+    let mut expected = "# Command line\n\nWhat `--help` prints, of each verb. Made by `PRONY_WRITE_PAGES=1 cargo test -p prony --bins reference`.\n".to_owned();
+    for (name, page) in all_pages() {
+        let page: String = page.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        let _ = write!(expected, "\n## {name}\n\n```text\n{}\n```\n", page.trim_end());
     }
+    if env::var_os("PRONY_WRITE_PAGES").is_some() {
+        fs::write(&path, &expected).expect("the page can be written");
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "`PRONY_WRITE_PAGES=1 cargo test -p prony --bins reference` writes {}", path.display());
+}
+
+#[test]
+fn short_help_is_short_and_says_that_there_is_more() {
+    let mut root = command();
+    root.build();
+    fn check(command: &mut Command, name: &str) {
+        let page = command.render_help().to_string();
+        let flags = page.lines().filter(|line| line.trim_start().starts_with('-')).count();
+        // The flags for help are beside the verb's own.
+        assert!(flags <= SHORT_MOST + 2, "{name} -h shows {flags} flags");
+        let hidden = command.get_arguments().filter(|argument| argument.is_hide_short_help_set()).count();
+        assert_eq!(page.contains(&format!("{hidden} more flags: --help")), hidden > 0, "{name}: {page}");
+        for verb in command.get_subcommands_mut() {
+            let name = format!("{name} {}", verb.get_name());
+            check(verb, &name);
+        }
+    }
+    check(&mut root, "prony");
+}
+
+#[test]
+fn each_verb_is_in_one_group_of_the_help_page() {
+    let command = command();
+    let shown: BTreeSet<&str> =
+        command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name).collect();
+    let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    assert_eq!(grouped.len(), shown.len(), "{grouped:?}");
+    assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), shown);
 }
 
 #[test]
