@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test`, `fleet` and `servers` do so by themselves.
 
-.PHONY: demo quick test check-fresh test-i386 check-aarch64 licences release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test check-fresh test-i386 check-aarch64 licences release fleet servers fuzz book bench bench-accuracy bench-enet bench-limits check setup
 
 # Everything that a shell runs.
 scripts := $(shell grep -lE '^\#!.*\b(bash|sh)\b' scripts/* .ci/run studies/*/* subjects/*/* 2>/dev/null)
@@ -79,6 +79,10 @@ bench-enet:
 # Ten minutes: bandwidth as `prony limits` measures it beside likwid-bench, which the package `likwid` has.
 bench-limits:
 	@scripts/bench-limits
+
+# The documentation as a book in target/book. Needs mdBook; links, and pages that are made of sources, are checked by tests.
+book:
+	@scripts/book
 
 # Every parser of outside bytes against mutated input. Needs a nightly compiler and cargo-fuzz.
 fuzz:

@@ -82,6 +82,17 @@ fn links_lead_somewhere() {
 }
 
 #[test]
+fn each_page_has_a_place_in_the_book() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("a page is text");
+    let placed: BTreeSet<PathBuf> = links(&summary).iter().map(|link| docs.join(link)).collect();
+    let is_page = |path: &Path| path.is_dir() || path.extension().is_some_and(|extension| extension == "md");
+    let pages = files_below(&docs, &is_page).into_iter().filter(|page| !page.ends_with("SUMMARY.md"));
+    let missing: Vec<PathBuf> = pages.filter(|page| !placed.contains(page)).collect();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
+}
+
+#[test]
 fn links_and_headings_are_found() {
     let page =
         "# One `two`, three\n\nSee [this](a/b.md#c-d) and\n[that](e.md).\n\n```\n[not](this.md)\n# nor this\n```\n";
