@@ -251,3 +251,15 @@ fn the_json_of_a_loop_has_its_listing() {
     assert!(lines[1]["text"].as_str().is_some_and(|text| text.starts_with("jne short 0x")), "{of_loop:#}");
     assert_eq!(of_loop["loop_bytes"], 5);
 }
+
+#[test]
+fn the_machine_code_behind_a_figure_is_shown_with_it() {
+    let home = tempfile::tempdir().expect("a scratch directory");
+    let measured = prony_in(&home, &["limits", "ports", "--quick", "--seed", "1", "--code"]);
+    let shown = prony_in(&home, &["limits", "show", "ports", "--code"]);
+    for output in [measured, shown] {
+        let text = text(&output.stdout);
+        let has_code = text.contains("bytes of code per iteration");
+        assert_eq!(has_code, cfg!(target_arch = "x86_64"), "{output:?}");
+    }
+}

@@ -110,3 +110,11 @@ fn wrong_words_are_refused_before_anything_is_sent() {
     let no_process = load(closed_port(), &["--server-pid", "4294967295"]);
     assert!(text(&no_process.stderr).contains("no process 4294967295"), "{}", text(&no_process.stderr));
 }
+
+#[test]
+fn packets_of_several_channels_may_be_lost_as_far_as_is_allowed() {
+    let server = Server::stock(&["--poll-hz", "1000"]);
+    let words = [&FIFTY[..], &["--json", "--channels", "3", "--throttle", "--loss-max", "100%"]].concat();
+    let answer = json(&load(server.port, &words));
+    assert_eq!((&answer["setup"]["channels"], &answer["good"]), (&3.into(), &true.into()), "{answer}");
+}

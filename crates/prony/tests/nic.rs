@@ -355,6 +355,32 @@ fn a_driver_finds_the_kernels_own_driver_and_no_device_bound_to_it() {
 }
 
 #[test]
+fn driver_and_device_have_the_cpus_that_are_named() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let program = forwarder(&folder);
+    let output =
+        load(&["--json", "--rate", "1k", "--driver-cpu", "1", "--device-cpu", "0"], &[&program, "ADDR", "ADDR"]);
+    assert_whole(&json(&output), "named CPUs");
+    let same = load(&["--json", "--driver-cpu", "4095"], &[&program, "ADDR", "ADDR"]);
+    assert_eq!(same.status.code(), Some(2), "there is no such CPU: {same:?}");
+}
+
+#[test]
+fn descriptors_are_left_out_of_a_trace_when_asked_for() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let program = forwarder(&folder);
+    for (flags, has_descriptors) in [(&[][..], true), (&["--no-descriptors"][..], false)] {
+        let trace = ["nic", "trace", "--for", "2s", "--rate", "200"];
+        let output = prony().args(trace).args(flags).arg("--").args([&program, "ADDR", "ADDR"]).output();
+        let output = output.expect("it was just built");
+        let is_descriptor = |line: &str| line.split_whitespace().nth(2) == Some("descriptor");
+        assert_eq!(text(&output.stdout).lines().any(is_descriptor), has_descriptors, "{flags:?}: {output:?}");
+    }
+}
+
+#[test]
 fn a_driver_that_takes_a_part_of_a_frame_for_a_frame_fails_the_trace() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");

@@ -456,3 +456,35 @@ fn stacks_that_end_in_generated_code_are_counted() {
         assert!(text.contains("py::work:work.py") && !text.contains("/srv/app"), "{text}");
     }
 }
+
+#[test]
+fn samples_are_taken_as_often_as_is_asked_for_and_as_many_functions_shown() {
+    let place = place();
+    let program = compile(&place, "shares.cpp", "shares", &["-O2", "-g"]);
+    let program = program.to_str().expect("a path");
+    let stacks = ["--freq", "250", "--dwarf", "--stack-bytes", "65000", "--folded", "x.folded", "--top", "1"];
+    let answer = run(place.path(), &[&["profile"][..], &stacks, &["--", program, "1"]].concat());
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stdout.contains("250 Hz of CPU time") && answer.stdout.contains("1 of "), "{}", answer.stdout);
+    for verb in
+        [&["profile", "show", "x.folded", "--top", "2"][..], &["profile", "diff", "x.folded", "x.folded", "--top", "2"]]
+    {
+        let shown = run(place.path(), verb);
+        let functions = shown.stdout.lines().filter(|line| line.starts_with("  ") && line.contains(" %  ")).count();
+        assert_eq!((shown.code, functions), (Some(0), 3), "{verb:?}, with the head: {}{}", shown.stdout, shown.stderr);
+    }
+}
+
+#[test]
+fn all_of_the_machine_is_sampled_where_that_is_permitted() {
+    let place = place();
+    let answer = run(place.path(), &["profile", "--all", "--for", "300ms", "--json"]);
+    match rustix::process::geteuid().is_root() {
+        true => assert!(
+            matches!(answer.code, Some(0 | 3)) && answer.json()["sampled"]["kernel"] == true,
+            "{}",
+            answer.stderr
+        ),
+        false => assert!(answer.code != Some(1), "{}", answer.stderr),
+    }
+}

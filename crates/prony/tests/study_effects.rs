@@ -250,6 +250,20 @@ fn a_machine_that_is_slower_for_a_while_is_no_change_and_a_build_that_is_slower_
 }
 
 #[test]
+fn of_a_rate_more_is_better() {
+    let place = Place::new();
+    place.write("rate.csv", "Build,Map,rate\na,dm1,10\na,ctf5,20\nb,dm1,12\nb,ctf5,24\n");
+    let columns = ["--factor", "Build", "--workload", "Map", "--value", "rate"];
+    for (name, direction, sign) in [("high", "--higher-is-better", 1.0), ("low", "--lower-is-better", -1.0)] {
+        let (_, err, code) = place.study(&[&["import", "rate.csv", "-o", name, direction][..], &columns].concat());
+        assert_eq!(code, 0, "{err}");
+        let answer = place.json(&["effects", name, "--json"]);
+        let gain = effect(&answer, "Build", "b", None)["usual_pct"].as_f64().expect("it is known");
+        assert!(gain * sign > 10.0, "{direction}: {gain}");
+    }
+}
+
+#[test]
 fn without_repeats_a_diff_of_one_machine_says_why_it_claims_nothing() {
     let place = Place::new();
     for (name, slower) in [("old", 1.0), ("new", 2.0)] {

@@ -288,7 +288,25 @@ fn a_machine_that_a_command_leads_to_works_on_a_disk_of_its_own_and_brings_back_
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "far  20 of 20 cells done\n");
     assert!(place.path().join("scratch/far/ledger-far.sqlite").exists());
+    let plan = study_verb(place.path(), &["plan", "study.toml", "--earlier", "results", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).expect("it is JSON");
+    assert!(plan["estimate"]["earlier_cells"].as_u64() > Some(0), "{plan}");
     assert_eq!(every_cell_exactly_once(place.path(), &place.path().join("results"), "far"), 0);
+}
+
+#[test]
+fn the_way_to_a_machine_may_be_given_on_the_command_line() {
+    let place = place();
+    study(place.path(), 1, "[[machine]]\nname = \"far\"\n");
+    let there = place.path().join("there");
+    let [send, fetch] = [format!("cp -r {{directory}} {}", there.display()), "touch {incoming}/fetched".to_owned()];
+    let how = ["--executor", "exec", "--scratch", "scratch", "--no-wait"];
+    let without = study_verb(place.path(), &[&["run", "study.toml", "-o", "without"][..], &how].concat());
+    assert!(text(&without.stderr).contains("no way to reach machine `far` is given"), "{without:?}");
+    let way = ["--command", "/bin/sh -c 'exec {command}'", "--send", &send, "--fetch", &fetch];
+    let output = study_verb(place.path(), &[&["run", "study.toml"][..], &how, &way].concat());
+    assert!(there.exists(), "the directory was copied: {output:?}");
+    assert!(text(&output.stderr).contains("fetch") || output.status.code() == Some(0), "{output:?}");
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
     );
     let by_cpu = compare(&["--metric", "cpu", "--json", "--export-json", "cpu.json"]).json();
     assert_eq!((by_cpu["metric"].as_str(), &by_cpu["judged"]), (Some("cpu"), &serde_json::json!(["cpu"])));
+    let by_speed = scratch.prony(&["compare", "--group-by-speed", "s.json"]);
+    assert!(by_speed.stdout.starts_with("slower (1)\n"), "{by_speed:?}");
     let again = scratch.prony(&["compare", "--json", "cpu.json"]).json();
     assert_eq!((&again["comparisons"][0]["metric"], &again["verdict"]), (&by_cpu["metric"], &by_cpu["verdict"]));
     assert_eq!(compare(&["--metric", "speed"]).code, Some(2));

@@ -222,3 +222,30 @@ fn work_per_run_becomes_a_throughput() {
         scratch.prony(&["bench", "--runs", "9", "--bytes", "1G", "sleep 0.05", "sleep 0.05", "sleep 0.06"]).stdout;
     assert!(text.contains("throughput") && text.contains(" GB/s"), "{text}");
 }
+
+#[test]
+fn a_parameter_is_scanned_in_steps() {
+    let scratch = scratch();
+    let flags = ["bench", "--runs", "3", "--json", "--parameter-scan", "n", "1", "7", "--parameter-step-size", "3"];
+    let answer = scratch.prony(&[&flags[..], &["true {n}"]].concat());
+    let json = answer.json();
+    let commands = json["commands"].as_array().unwrap_or_else(|| panic!("{answer:?}"));
+    let values: Vec<&str> = commands.iter().filter_map(|command| command["parameters"]["n"].as_str()).collect();
+    assert_eq!(values, ["1", "4", "7"], "{answer:?}");
+}
+
+#[test]
+fn a_command_that_runs_before_all_others_needs_the_permission() {
+    let scratch = scratch();
+    let bench = scratch.prony(&["bench", "--runs", "3", "--fifo", "--export-json", "x.json", "true"]);
+    let selftest = scratch.prony(&["selftest", "--fifo", "--comparisons", "2", "--max-time", "0.5s", "true"]);
+    let has_permission = rustix::process::geteuid().is_root();
+    for answer in [&bench, &selftest] {
+        let refused = answer.code == Some(2) && answer.stderr.contains("SCHED_FIFO needs root");
+        assert!(if has_permission { matches!(answer.code, Some(0 | 3)) } else { refused }, "{answer:?}");
+    }
+    if has_permission {
+        let file = std::fs::read_to_string(scratch.file("x.json")).expect("it was written");
+        assert!(file.contains("\"fifo_priority\":1"), "{file}");
+    }
+}

@@ -123,6 +123,18 @@ fn restore_killed_at_any_step_is_finished_by_the_next() {
 }
 
 #[test]
+fn a_priority_is_for_a_command_and_leaves_the_machine_as_it_was() {
+    let machine = Machine::new(trees::INTEL);
+    // On an imitated machine the command runs as it is.
+    let answer = machine.run("tune", &["--cpu", "3", "--fifo", "--", "echo", "ran"]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "ran\n"), "{answer:?}");
+    assert!(!machine.is_tuned());
+    let without = machine.run("tune", &["--cpu", "3", "--fifo"]);
+    assert_eq!(without.code, Some(2), "{without:?}");
+    assert!(machine.is_as_before(), "{without:?}");
+}
+
+#[test]
 fn the_next_tune_finishes_a_killed_one_first() {
     let machine = Machine::new(trees::INTEL);
     machine.die_at(40);

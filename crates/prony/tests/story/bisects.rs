@@ -132,6 +132,8 @@ fn a_killed_search_goes_on_where_it_was() {
     let other = story.bisect("make", &["--dir", found.path().to_str().expect("it is text")]);
     assert_eq!(other.code, Some(2), "{other:?}");
     assert!(other.stderr.contains("the log of another search: its build command differs"), "{other:?}");
+    let again = story.bisect("make", &["--dir", found.path().to_str().expect("it is text"), "--restart", "--json"]);
+    assert_eq!((again.code, &again.json()["resumed_steps"]), (Some(1), &0.into()), "{again:?}");
 }
 
 #[test]

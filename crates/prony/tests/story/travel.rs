@@ -102,6 +102,15 @@ fn the_files_of_the_recording_are_used_unless_those_here_are_wanted() {
 }
 
 #[test]
+fn what_is_packed_is_bounded_and_what_is_private_is_packed_where_it_is_asked_for() {
+    let _turn = Turn::take();
+    for (mode, flags, is_whole) in [(0o600, &["--pack-private"][..], true), (0o644, &["--pack-all", "1B"], false)] {
+        let info = travelled("packed", mode, flags).info();
+        assert_eq!(info["self_contained"], is_whole, "{flags:?}: {info}");
+    }
+}
+
+#[test]
 fn what_not_everybody_may_read_stays_out_until_it_is_asked_for() {
     let _turn = Turn::take();
     let story = travelled("private", 0o600, &[]);

@@ -196,3 +196,12 @@ fn an_address_that_is_a_version_can_stay() {
     assert_eq!(answer.code, Some(0), "{answer:?}");
     assert!(contains(&all, b"server 1.2.3.4 at ") && !contains(&all, b"5.6.7.8"));
 }
+
+#[test]
+fn loopback_addresses_stay_until_they_are_asked_for() {
+    let made = || Made::received(b"peer 127.0.0.1 and 127.44.5.6");
+    let (answer, all) = anonymized(made(), &[]);
+    assert!(contains(&all, b"127.0.0.1") && contains(&all, b"127.44.5.6"), "{answer:?}");
+    let (answer, all) = anonymized(made(), &["--map-loopback"]);
+    assert!(!contains(&all, b"127.44.5.6") && contains(&all, b"peer 127."), "{answer:?}");
+}
