@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_demo::tolerance::{Drift, Likeness, Ports, Rules};
+use prony_demo::tolerance::{Drift, OutputComparison, Ports, Rules};
 
 fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -13,9 +13,9 @@ fuzz_target!(|bytes: &[u8]| {
     let (recorded, replayed) = bytes[end..].split_at((bytes.len() - end) / 2);
     let replayed = &replayed[..recorded.len().min(replayed.len())];
     match rules.judge(Ports::default(), recorded, replayed) {
-        Likeness::Identical => assert_eq!(recorded, replayed),
-        Likeness::Different { offset, .. } => assert_ne!(recorded.get(offset), replayed.get(offset)),
-        Likeness::Tolerant(tolerated) => {
+        OutputComparison::Identical => assert_eq!(recorded, replayed),
+        OutputComparison::Different { offset, .. } => assert_ne!(recorded.get(offset), replayed.get(offset)),
+        OutputComparison::Tolerant(tolerated) => {
             assert!(!tolerated.fields.is_empty());
             let mut drift = Drift::new();
             drift.add(0, 0, &tolerated);

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
-use prony_machine::own::{self, Lock, LockError, NotOurs, Whose};
+use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
 use prony_replay::{Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Interval;
 use prony_stats::Verdict as Judged;
@@ -369,7 +369,7 @@ pub fn bisect(
     let asked = question(options, &history)?;
     own::make_directory(directory, 0o700)?;
     // Whatever the builds make of their directories, no other search is here.
-    let _lock = Lock::take(&directory.join("lock"), Whose::Ours)?;
+    let _lock = Lock::take(&directory.join("lock"), Ownership::Ours)?;
     let directory = &directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let log = Log::open(directory, &asked)?;
     progress(Progress::Begun(&history));

@@ -70,7 +70,7 @@ impl DemoOptions {
         self.within(self.plan.budget_s)
     }
 
-    /// Copy with this time in the place of the planned one.
+    /// Copy with this time in place of the planned one.
     pub fn within(&self, budget_s: f64) -> Circumstances {
         circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(budget_s))
     }

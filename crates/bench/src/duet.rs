@@ -8,7 +8,7 @@
 //! The kernel ends a turn when its timer interrupts, every 4 ms on Debian, however short a slice a process asks for: a run
 //! of 40 ms has ten turns, and how the last of them falls out is a tenth of it. So commands ask for short slices
 //! (`sched_setattr`), and a **metronome**, a thread that sleeps on the same CPU, wakes twice a millisecond: each time
-//! the scheduler chooses anew. That takes some microseconds, of both commands alike.
+//! the scheduler chooses again. That takes some microseconds, of both commands alike.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

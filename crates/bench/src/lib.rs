@@ -1,6 +1,6 @@
 //! Runs commands in random order until it is known which is faster, or time is up.
 //!
-//! [`bench()`] runs every command once a round, in an order drawn anew for each, under surroundings
+//! [`bench()`] runs every command once a round, in an order drawn again for each, under surroundings
 //! that are the same within a round and differ from round to round; the judge of `prony-stats` says
 //! when enough is known. Everything measured is in the [`Report`], however the bench ended.
 #![forbid(unsafe_code)]

@@ -59,7 +59,7 @@ pub enum Output {
     Pipe,
     /// Standard output is that of this process.
     Inherit,
-    /// Into this file, made anew in each run.
+    /// Into this file, made again in each run.
     File(PathBuf),
 }
 
@@ -126,7 +126,7 @@ impl Options {
         self.within(self.plan.budget_s)
     }
 
-    /// Circumstances with this time in the place of the planned one.
+    /// Circumstances with this time in place of the planned one.
     pub fn within(&self, budget_s: f64) -> Circumstances {
         let budget_s = self.runs.is_none().then_some(budget_s);
         Circumstances {

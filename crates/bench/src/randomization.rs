@@ -1,10 +1,10 @@
-//! Surroundings that change what a program costs and that nobody chose: drawn anew each round.
+//! Surroundings that change what a program costs and that nobody chose: drawn again each round.
 //!
 //! The size of the environment moves the stack, and with it what lies together in a cache line or a
 //! page; a link order or a user name can make a program 10 % faster (Mytkowicz, Diwan, Hauswirth &
 //! Sweeney 2009, "Producing wrong data without doing anything obviously wrong!"). Seeds of hash
 //! tables change the order of everything in a dictionary. One fixed value of these measures that
-//! value; drawn anew each round they become noise that the judge sees and averages. Addresses are
+//! value; drawn again each round they become noise that the judge sees and averages. Addresses are
 //! drawn by the kernel (ASLR), which we leave on.
 
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Rounds: every command once, back to back, in an order drawn anew, until the judges are done.
+//! Rounds: every command once, back to back, in an order drawn again, until the judges are done.
 
 use std::time::Instant;
 
@@ -295,7 +295,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Every command that is not decided once, in an order drawn anew.
+    /// Every command that is not decided once, in an order drawn again.
     fn round(
         &mut self,
         context: &mut RunContext,
@@ -347,7 +347,7 @@ impl<'a> Bench<'a> {
     }
 
     /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
-    /// twice as many, they are asked anew; which of them is faster has no part in that.
+    /// twice as many, they are asked again; which of them is faster has no part in that.
     fn repeat_more_or_less(&mut self, context: &mut RunContext, round: &Ran) {
         let Some(variance) = &mut self.variance else { return };
         variance.add_round(&round.observations);

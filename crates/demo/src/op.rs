@@ -302,7 +302,7 @@ impl Op {
         )
     }
 
-    /// True for calls after which a thread counts its unrecorded acquisitions anew: acquisitions that have a record, and
+    /// True for calls after which a thread counts its unrecorded acquisitions again: acquisitions that have a record, and
     /// calls that another build makes at the same place, however it locks.
     pub const fn restarts_count(self) -> bool {
         matches!(self.class(), Class::Wait | Class::Input | Class::Output)

@@ -11,7 +11,7 @@ mod drift;
 mod number;
 mod rules;
 
-pub use decoded::{DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldLikeness, is_same};
+pub use decoded::{DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldComparison, is_same};
 pub use drift::{Drift, FieldDrift, Growth, ToleranceSummary};
 pub use number::NumberKind;
 pub use rules::RuleError;
@@ -58,7 +58,7 @@ pub struct Ports {
 
 /// Result of comparing a replayed output with the recorded one.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Likeness {
+pub enum OutputComparison {
     /// Every byte equals the recorded one.
     Identical,
     /// Every difference is within the limits of a rule.
@@ -114,11 +114,11 @@ impl Rules {
     ///
     /// The first rule whose port, size and prefix fit the *recorded* output applies; lengths must
     /// be equal. A byte that several fields cover is excused when one of them excuses it.
-    pub fn judge(&self, ports: Ports, recorded: &[u8], replayed: &[u8]) -> Likeness {
-        let Some(first) = first_difference(recorded, replayed) else { return Likeness::Identical };
+    pub fn judge(&self, ports: Ports, recorded: &[u8], replayed: &[u8]) -> OutputComparison {
+        let Some(first) = first_difference(recorded, replayed) else { return OutputComparison::Identical };
         match self.rules.iter().enumerate().find(|(_, rule)| rule.applies(ports, recorded)) {
             Some((number, rule)) if recorded.len() == replayed.len() => rule.judge(number, recorded, replayed),
-            _ => Likeness::Different { offset: first, exceeded: None },
+            _ => OutputComparison::Different { offset: first, exceeded: None },
         }
     }
 
@@ -151,7 +151,7 @@ impl Rule {
     }
 
     /// Both outputs have the same length and differ somewhere.
-    fn judge(&self, rule: usize, recorded: &[u8], replayed: &[u8]) -> Likeness {
+    fn judge(&self, rule: usize, recorded: &[u8], replayed: &[u8]) -> OutputComparison {
         let mut excused = vec![false; recorded.len()];
         let mut fields = Vec::new();
         let mut exceeded: Option<Exceeded> = None;
@@ -182,10 +182,10 @@ impl Rule {
             }
         }
         match recorded.iter().zip(replayed).zip(&excused).position(|((was, is), excused)| was != is && !excused) {
-            None => Likeness::Tolerant(Tolerated { rule, fields }),
+            None => OutputComparison::Tolerant(Tolerated { rule, fields }),
             Some(offset) => {
                 let covers = |e: &Exceeded| (e.offset..e.offset + e.kind.width()).contains(&offset);
-                Likeness::Different { offset, exceeded: exceeded.filter(covers) }
+                OutputComparison::Different { offset, exceeded: exceeded.filter(covers) }
             }
         }
     }

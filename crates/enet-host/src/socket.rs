@@ -317,7 +317,7 @@ impl std::fmt::Debug for Socket {
     }
 }
 
-/// Datagrams that the kernel dropped for want of room. `SO_RXQ_OVFL` would tell with each datagram, which made reading
+/// Datagrams that the kernel dropped for lack of room. `SO_RXQ_OVFL` would tell with each datagram, which made reading
 /// one dearer by a fiftieth.
 fn overflowed(socket: BorrowedFd<'_>) -> Option<u32> {
     /// `SK_MEMINFO_VARS` and `SK_MEMINFO_DROPS`, <linux/sock_diag.h>; the option is there since Linux 4.12.

@@ -271,7 +271,7 @@ impl Incoming {
         self.deliver_unreliable(channel, quota);
     }
 
-    /// Goes over to the unreliable packets behind the last reliable one, whose numbers begin anew.
+    /// Goes over to the unreliable packets behind the last reliable one, whose numbers begin again.
     fn deliver_unreliable(&mut self, channel: u8, quota: &mut ReceiveQuota) {
         self.unreliable = 0;
         while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered, 0), quota) {

@@ -493,7 +493,7 @@ impl Sender {
         }
     }
 
-    /// Something was heard: the time without an acknowledgement begins anew.
+    /// Something was heard: the time without an acknowledgement begins again.
     pub fn heard(&mut self) {
         self.earliest = None;
     }

@@ -255,7 +255,7 @@ impl Ordered {
             self.append(&piece, total);
         }
         if self.early.is_empty() {
-            // An empty tree keeps a node, unless it is made anew.
+            // An empty tree keeps a node, unless it is made again.
             self.early = BTreeMap::new();
         }
     }

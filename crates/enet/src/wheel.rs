@@ -135,7 +135,7 @@ impl Wheel {
             0 => 0,
             differs => (u64::BITS - 1 - differs.leading_zeros()) / BITS,
         };
-        // Past the reach of the highest level the deadline waits in its last bucket and is linked anew there.
+        // Past the reach of the highest level the deadline waits in its last bucket and is linked again there.
         let level = (level as usize).min(LEVELS - 1);
         let at = (tick >> (BITS * level as u32)) as usize % BUCKETS;
         let head = self.head(level, at);

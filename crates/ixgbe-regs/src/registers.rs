@@ -152,7 +152,7 @@ pub const VLNCTRL_VFE: u32 = 0x40000000;
 /// Multicast control: 8.2.3.7.3.
 pub const MCSTCTRL: u32 = 0x05090;
 
-/// Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification: 8.2.3.7.5.
+/// Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification: 8.2.3.7.5.
 pub const RXCSUM: u32 = 0x05000;
 /// Bits of RXCSUM.
 pub const RXCSUM_IPPCSE: u32 = 0x00001000;

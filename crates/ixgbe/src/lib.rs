@@ -7,7 +7,7 @@
 //!
 //! A card in an IOMMU group is reached by VFIO, and has an interrupt that [`wait_for_frames`] sleeps for; other cards by sysfs.
 //!
-//! An [`XdpSocket`] is an interface of the kernel in the place of a card, and a [`VhostUser`] a virtio device of another process:
+//! An [`XdpSocket`] is an interface of the kernel in place of a card, and a [`VhostUser`] a virtio device of another process:
 //! each of them is a [`Port`].
 //!
 //! Source: Intel 82599 10 GbE Controller Datasheet, 331520-003.

@@ -1,4 +1,4 @@
-//! Another process in the place of a card: virtio-net over vhost-user, of which this is the front end.
+//! Another process in place of a card: virtio-net over vhost-user, of which this is the front end.
 //!
 //! The front end has the memory and the rings, and the peer, the back end, copies frames out of them and into them. Both poll.
 //! Sources: the vhost-user protocol (docs/interop/vhost-user.rst of QEMU), and Virtual I/O Device (VIRTIO) 1.2, 5.1.

@@ -1,4 +1,4 @@
-//! Waiting for frames in the place of polling.
+//! Waiting for frames in place of polling.
 
 use std::io;
 use std::time::Duration;

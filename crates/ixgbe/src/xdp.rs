@@ -1,4 +1,4 @@
-//! A network interface of the kernel through AF_XDP, in the place of a card: Documentation/networking/af_xdp.rst.
+//! A network interface of the kernel through AF_XDP, in place of a card: Documentation/networking/af_xdp.rst.
 //!
 //! In copy mode: the kernel copies frames into buffers of the pool and out of them, so that any interface will do. Of each
 //! interface the first queue is used.

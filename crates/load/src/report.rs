@@ -188,7 +188,7 @@ pub enum Warning {
     Interrupted,
 }
 
-/// From this share of its time on that a server waits for a CPU, its answers are late for want of one.
+/// From this share of its time on that a server waits for a CPU, its answers are late for lack of one.
 const SERVER_WAITED: f64 = 0.2;
 
 impl Report {

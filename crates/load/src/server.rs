@@ -32,7 +32,7 @@ impl Watch {
     }
 }
 
-/// Datagrams that sockets bound to `port` dropped for want of room, all together; `None` if none is bound.
+/// Datagrams that sockets bound to `port` dropped for lack of room, all together; `None` if none is bound.
 pub(crate) fn drops(tree: &Tree, port: u16) -> Option<u64> {
     let tables = ["/proc/net/udp", "/proc/net/udp6"].map(|table| tree.read(table).unwrap_or_default());
     let counts = tables.iter().flat_map(|table| table.lines()).filter_map(|line| drops_of(line, port));

@@ -37,7 +37,7 @@ pub enum SocketError {
 pub(crate) struct Errors {
     /// Times that the server's machine said that nobody listens.
     pub nobody_listens: u64,
-    /// Datagrams that the kernel did not take for want of room.
+    /// Datagrams that the kernel did not take for lack of room.
     pub would_block: u64,
     /// Datagrams that came when the receive buffer was full, as far as it told.
     pub overflowed: u64,

@@ -97,7 +97,7 @@ pub fn check_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
 
 /// Permitted owners of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum Ownership {
     /// The file belongs to this user, and nobody else can change it.
     Ours,
     /// Anybody's, who may write to a directory that this user chose.
@@ -108,7 +108,7 @@ pub enum Whose {
 ///
 /// # Errors
 /// [`NotOurs`] for a link, a pipe, a device or a file of somebody else: none of them is opened, or waited for.
-pub fn open(path: &Path, whose: Whose) -> Result<File, NotOurs> {
+pub fn open(path: &Path, whose: Ownership) -> Result<File, NotOurs> {
     open_with(OpenOptions::new().read(true), path, whose)
 }
 
@@ -116,7 +116,7 @@ pub fn open(path: &Path, whose: Whose) -> Result<File, NotOurs> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_lock(path: &Path, whose: Whose) -> Result<File, NotOurs> {
+pub fn open_lock(path: &Path, whose: Ownership) -> Result<File, NotOurs> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, whose)
 }
 
@@ -150,7 +150,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError::Busy`] at once, without waiting, when another process has it; otherwise as [`open`].
-    pub fn take(path: &Path, whose: Whose) -> Result<Lock, LockError> {
+    pub fn take(path: &Path, whose: Ownership) -> Result<Lock, LockError> {
         let mut file = open_lock(path, whose)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -179,7 +179,7 @@ impl Drop for Lock {
 ///
 /// # Errors
 /// As [`open`].
-pub fn check_file(path: &Path, whose: Whose) -> Result<(), NotOurs> {
+pub fn check_file(path: &Path, whose: Ownership) -> Result<(), NotOurs> {
     match path.symlink_metadata() {
         Ok(facts) => check_opened(path, &facts, whose),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -187,14 +187,14 @@ pub fn check_file(path: &Path, whose: Whose) -> Result<(), NotOurs> {
     }
 }
 
-fn check_opened(path: &Path, facts: &Metadata, whose: Whose) -> Result<(), NotOurs> {
+fn check_opened(path: &Path, facts: &Metadata, whose: Ownership) -> Result<(), NotOurs> {
     match whose {
-        Whose::Ours => check(path, facts, "file", facts.is_file()),
-        Whose::Anybodys => check_kind(path, facts, "file", facts.is_file()),
+        Ownership::Ours => check(path, facts, "file", facts.is_file()),
+        Ownership::Anybodys => check_kind(path, facts, "file", facts.is_file()),
     }
 }
 
-fn open_with(options: &mut OpenOptions, path: &Path, whose: Whose) -> Result<File, NotOurs> {
+fn open_with(options: &mut OpenOptions, path: &Path, whose: Ownership) -> Result<File, NotOurs> {
     // Before it is opened, so that what is wrong has a name, and as opening a device may do something.
     check_file(path, whose)?;
     // Whoever exchanges it in between gains nothing: no link is followed, no pipe waited for, and what was opened is
@@ -320,13 +320,13 @@ mod tests {
     fn a_lock_is_given_back_while_a_child_that_is_being_started_has_a_copy_of_it() {
         let place = place();
         let path = place.path().join("lock");
-        let lock = Lock::take(&path, Whose::Ours).expect("nobody has it");
+        let lock = Lock::take(&path, Ownership::Ours).expect("nobody has it");
         // What fork(2) leaves in the child until it executes its program.
         let _copy = lock.file.try_clone().expect("descriptors are left");
-        let busy = Lock::take(&path, Whose::Ours).expect_err("it is taken").to_string();
+        let busy = Lock::take(&path, Ownership::Ours).expect_err("it is taken").to_string();
         assert!(busy.ends_with(&format!("lock: held by process {}", std::process::id())), "{busy}");
         drop(lock);
-        Lock::take(&path, Whose::Ours).expect("it was given back");
+        Lock::take(&path, Ownership::Ours).expect("it was given back");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tree;
 use crate::knob::Knob;
-use crate::own::{self, LockError, NotOurs, Whose};
+use crate::own::{self, LockError, NotOurs, Ownership};
 
 /// Names of an undo file and of its lock. What is changed at different times, and put back at different times, has an undo
 /// file each.
@@ -223,7 +223,7 @@ fn open(tree: &Tree, name: UndoName) -> Result<Option<File>, NotOurs> {
     if let Err(error) = own::check_directory(&directory(tree), directory_mode(tree)) {
         return none(error);
     }
-    own::open(&place(tree, name), Whose::Ours).map(Some).or_else(none)
+    own::open(&place(tree, name), Ownership::Ours).map(Some).or_else(none)
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> UndoError + '_ {
@@ -246,7 +246,7 @@ impl Lock {
     pub(crate) fn take(tree: &Tree, name: UndoName) -> Result<Lock, UndoError> {
         let directory = directory(tree);
         own::make_directory(&directory, directory_mode(tree))?;
-        let lock = own::Lock::take(&directory.join(name.lock), Whose::Ours).map_err(|error| match error {
+        let lock = own::Lock::take(&directory.join(name.lock), Ownership::Ours).map_err(|error| match error {
             LockError::NotOurs(error) => UndoError::NotOurs(error),
             LockError::Busy { pid, .. } => UndoError::Busy { pid },
         })?;

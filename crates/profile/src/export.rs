@@ -73,7 +73,7 @@ pub fn perf_script(profile: &Profile) -> String {
         for &function in functions.iter().rev() {
             // Without an address some readers take a name for none; the number of the name serves.
             let name = profile.stacks.text(function);
-            // Readers put the object's name in the place of an unknown function's.
+            // Readers put the object's name in place of an unknown function's.
             let object = if name == "[unknown]" { name } else { "prony" };
             let _ = writeln!(text, "\t{:>16x} {name} ({object})", function + 1);
         }

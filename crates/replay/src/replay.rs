@@ -204,7 +204,7 @@ pub enum ReplayError {
 pub enum Privilege {
     /// Choose the program and its arguments.
     Command(Vec<OsString>),
-    /// Put its own files in the place of these directories.
+    /// Put its own files in place of these directories.
     State(Vec<PathBuf>),
 }
 

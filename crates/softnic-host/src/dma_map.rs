@@ -58,7 +58,7 @@ pub(crate) struct DmaMap {
     slots: Box<[Slot; SLOTS]>,
     pieces: BTreeMap<u64, *mut u8>,
     regions: Vec<Region>,
-    /// What drivers have given by VFIO, in the place of what is found at physical addresses.
+    /// What drivers have given by VFIO, in place of what is found at physical addresses.
     iommu: Option<Iommu>,
     drivers: Vec<u32>,
     /// Files of the registers, one of which each driver has mapped.

@@ -35,5 +35,5 @@ pub use port::Written;
 pub use prony_softnic::{Counts, Direction, Event, FLOWS_MAX, Histogram, Malformed, Rate, Sizes, SizesError, Target};
 pub use report::{Report, Slices, StreamReport, Window};
 pub use run::{RunError, run};
-pub use serve::{Frame, Happening, PortCounts, ServeOptions, serve};
+pub use serve::{DeviceEvent, Frame, PortCounts, ServeOptions, serve};
 pub use vfio::seccomp::join_device;

@@ -132,7 +132,7 @@ mod tests {
     #[allow(unsafe_code, reason = "memory of the test, which nothing refers to")]
     fn map(at: u64, protection: ProtFlags, file: impl AsFd) -> Mapping {
         let fixed = if at == 0 { MapFlags::empty() } else { MapFlags::FIXED };
-        // SAFETY: a fresh mapping, or one in the place of an earlier one of this test.
+        // SAFETY: a fresh mapping, or one in place of an earlier one of this test.
         let start = unsafe { mmap(at as *mut _, BYTES, protection, MapFlags::SHARED | fixed, file, 0) };
         let start = start.expect("the file is open for this") as u64;
         let mut all = mappings(std::process::id()).expect("it is this process").into_iter();

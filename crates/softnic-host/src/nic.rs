@@ -19,7 +19,7 @@ use crate::port::{Port, Written, bits};
 use crate::run::RunError;
 use crate::serve::Frame;
 use crate::set_up::SetUp;
-use crate::vfio::{Deed, Vfio};
+use crate::vfio::{DriverAction, Vfio};
 
 /// Descriptors of one port that are used before the next port has its turn.
 const BURST: u32 = 64;
@@ -194,13 +194,13 @@ impl Nic {
         self.called_ns = now_ns;
         let (ports, notices, set_up) = (&mut self.ports, &mut self.notices, &mut self.set_up);
         vfio.poll(&mut self.memory, |deed| match deed {
-            Deed::Reset(number) => {
+            DriverAction::Reset(number) => {
                 let port = &mut ports[number];
                 port.device.write(now_ns, regs::CTRL, regs::CTRL_RST);
                 port.publish();
                 set_up.written(now_ns);
             }
-            Deed::NotShared(port, address, bytes) => {
+            DriverAction::NotShared(port, address, bytes) => {
                 notices.push(Notice { time_ns: now_ns, port, event: Event::PrivateMemory { address, bytes } });
             }
         });

@@ -44,7 +44,7 @@ pub struct ServeOptions {
 
 /// Something that happened. Times are nanoseconds since the device was made.
 #[derive(Debug)]
-pub enum Happening<'a> {
+pub enum DeviceEvent<'a> {
     /// The device is there, in the mount namespace of this thread.
     Ready {
         /// Thread whose namespace it is.
@@ -101,7 +101,7 @@ pub struct PortCounts {
     pub received: u64,
     /// Number of frames sent by the driver.
     pub transmitted: u64,
-    /// Number of frames lost for want of a free descriptor.
+    /// Number of frames lost for lack of a free descriptor.
     pub missed: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct PortCounts {
 pub fn serve(
     options: &ServeOptions,
     is_ended: &AtomicBool,
-    watch: &mut (dyn FnMut(Happening) + Send),
+    watch: &mut (dyn FnMut(DeviceEvent) + Send),
 ) -> Result<Vec<PortCounts>, RunError> {
     // The namespace is that of a thread.
     thread::scope(|scope| {
@@ -124,7 +124,7 @@ pub fn serve(
 fn serve_here(
     options: &ServeOptions,
     is_ended: &AtomicBool,
-    watch: &mut (dyn FnMut(Happening) + Send),
+    watch: &mut (dyn FnMut(DeviceEvent) + Send),
 ) -> Result<Vec<PortCounts>, RunError> {
     let mut nic = Nic::enter(&options.addresses, options.binding, &options.sizes, 0)?;
     nic.tap = options.with_frames.then(Vec::new);
@@ -134,7 +134,7 @@ fn serve_here(
         Some(command) => Some(start(options, command)?),
     };
     let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-    watch(Happening::Ready { thread });
+    watch(DeviceEvent::Ready { thread });
     let (started, mut search, mut look) = (Instant::now(), Instant::now(), Instant::now());
     let mut counts = vec![PortCounts::default(); nic.ports.len()];
     loop {
@@ -146,7 +146,7 @@ fn serve_here(
             let time_ns = nic.clock.now_ns();
             nic.look(|port, write| {
                 if options.is_tracing {
-                    watch(Happening::Written { time_ns, port, write });
+                    watch(DeviceEvent::Written { time_ns, port, write });
                 }
             });
             if options.rate.is_some() {
@@ -154,13 +154,13 @@ fn serve_here(
             }
         }
         for notice in nic.notices.take() {
-            watch(Happening::Notice(notice));
+            watch(DeviceEvent::Notice(notice));
         }
         if now >= search && !nic.is_urgent() {
             search = now + SEARCH;
             if options.is_tracing {
                 let time_ns = nic.clock.now_ns();
-                nic.look_everywhere(|port, write| watch(Happening::Written { time_ns, port, write }));
+                nic.look_everywhere(|port, write| watch(DeviceEvent::Written { time_ns, port, write }));
             }
             let candidates = match &driver {
                 Some(driver) => descendants(driver.pid()),
@@ -174,10 +174,10 @@ fn serve_here(
                         let working_queues = nic.working_queues();
                         add(&mut counts, &nic);
                         nic.restart();
-                        watch(Happening::Detached { time_ns, working_queues });
+                        watch(DeviceEvent::Detached { time_ns, working_queues });
                     }
                     [] => {}
-                    pids => watch(Happening::Attached { time_ns, pids, dma_bytes: nic.memory.bytes() }),
+                    pids => watch(DeviceEvent::Attached { time_ns, pids, dma_bytes: nic.memory.bytes() }),
                 }
             }
             if let Some(error) = nic.memory.take_error() {
@@ -221,10 +221,10 @@ fn start(options: &ServeOptions, command: &[OsString]) -> Result<Driver, RunErro
     })
 }
 
-fn tell_frames(nic: &mut Nic, watch: &mut (dyn FnMut(Happening) + Send)) {
+fn tell_frames(nic: &mut Nic, watch: &mut (dyn FnMut(DeviceEvent) + Send)) {
     if let Some(tap) = &mut nic.tap {
         for frame in tap.drain(..) {
-            watch(Happening::Frame(&frame));
+            watch(DeviceEvent::Frame(&frame));
         }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Vfio {
 
 /// What a driver did that others must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum DriverAction {
     /// It reset the device of a port.
     Reset(usize),
     /// It gave memory that is not shared: port, address, bytes.
@@ -93,7 +93,7 @@ impl Vfio {
     }
 
     /// Answers the calls that wait, without waiting for any. True if there was one, or a process has ended.
-    pub(crate) fn poll(&mut self, memory: &mut DmaMap, mut done: impl FnMut(Deed)) -> bool {
+    pub(crate) fn poll(&mut self, memory: &mut DmaMap, mut done: impl FnMut(DriverAction)) -> bool {
         self.accept();
         let mut is_changed = self.release_ended(memory);
         for place in (0..self.listeners.len()).rev() {
@@ -152,7 +152,7 @@ impl Vfio {
         });
     }
 
-    fn answer(&mut self, place: usize, call: &Call, memory: &mut DmaMap, done: &mut impl FnMut(Deed)) {
+    fn answer(&mut self, place: usize, call: &Call, memory: &mut DmaMap, done: &mut impl FnMut(DriverAction)) {
         let listener = &self.listeners[place];
         let kind = |identity| self.files.iter().find(|(file, _)| *file == identity).map(|&(_, kind)| kind);
         let file = process::file_of(call.thread, call.descriptor).and_then(kind);
@@ -208,7 +208,7 @@ struct Driver<'a> {
     is_waiting: &'a dyn Fn() -> bool,
     memory: &'a mut DmaMap,
     port: usize,
-    deeds: &'a mut Vec<Deed>,
+    deeds: &'a mut Vec<DriverAction>,
 }
 
 impl Driver<'_> {
@@ -256,7 +256,7 @@ impl Caller for Driver<'_> {
             }),
             Err(Refusal::Errno(error)) => Err(error),
             Err(Refusal::NotShared) => {
-                self.deeds.push(Deed::NotShared(self.port, address, bytes));
+                self.deeds.push(DriverAction::NotShared(self.port, address, bytes));
                 Err(Errno::OPNOTSUPP)
             }
         }
@@ -267,6 +267,6 @@ impl Caller for Driver<'_> {
     }
 
     fn reset(&mut self, port: usize) {
-        self.deeds.push(Deed::Reset(port));
+        self.deeds.push(DriverAction::Reset(port));
     }
 }

@@ -177,7 +177,7 @@ fn whole((transport, bytes): (Transport, &[u8])) -> Option<(Transport, &[u8])> {
 }
 
 /// Writes the checksum of the transport protocol over `bytes`, from the first of its header to the end of the frame. The sum
-/// over the pseudo header is in the place of the checksum already (datasheet 7.2.5). False if there is no room for it.
+/// over the pseudo header is in place of the checksum already (datasheet 7.2.5). False if there is no room for it.
 pub(crate) fn insert_transport_sum(transport: Transport, bytes: &mut [u8]) -> bool {
     let (length, place) = transport.header();
     if bytes.len() < length {

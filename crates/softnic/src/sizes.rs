@@ -48,7 +48,7 @@ impl Sizes {
                 *state ^= *state << 13;
                 *state ^= *state >> 7;
                 *state ^= *state << 17;
-                // Lemire 2019: a multiplication in the place of a division.
+                // Lemire 2019: a multiplication in place of a division.
                 let span = (*high - *low + 1) as u64;
                 *low + ((u128::from(*state) * u128::from(span)) >> 64) as usize
             }

@@ -87,7 +87,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Frames that were lost for want of a descriptor, or of a queue.
+    /// Frames that were lost for lack of a descriptor, or of a queue.
     pub(crate) fn lost(&self) -> u64 {
         self.missed + self.dropped_by.0.iter().sum::<u64>()
     }

@@ -23,7 +23,7 @@ mod decide;
 
 pub use decide::{
     bisection, calibration, change_points, check, compare, effects, frames, judge, multiplicity, pairing, ranking,
-    rejudge, warmup,
+    rejudge, summary, warmup,
 };
 pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, spread, variance_components};
 pub use files::{export, import, memory, samples};

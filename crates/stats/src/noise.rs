@@ -131,7 +131,7 @@ impl Machine {
         Run { cpu_s, uncontended_s: (program.threads == 1).then_some(path_s), wall_s }
     }
 
-    /// A and B back to back in random order, B e^`effect` times as slow; the effect is drawn anew for each run.
+    /// A and B back to back in random order, B e^`effect` times as slow; the effect is drawn again for each run.
     pub fn pair(&mut self, effect: impl FnOnce(&mut Seed) -> f64) -> Pair {
         let effect = effect(&mut self.seed);
         self.pair_of([COMPUTES; 2], effect)

@@ -84,7 +84,7 @@ impl Study {
     /// The part of the key that a configuration and its workload make; `None` when an index leads nowhere.
     ///
     /// Of a path in `contents` its hash counts and not its name, so that a build moved elsewhere is the same cell,
-    /// and one built anew under the same name is another.
+    /// and one built again under the same name is another.
     pub(crate) fn task_digest(&self, workload: usize, levels: &[usize], contents: &Contents) -> Option<[u8; 32]> {
         let place = |path: &str| contents.get(path).map_or_else(|| path.to_owned(), |hash| format!("sha256:{hash}"));
         let task = self.task(workload, levels, &place)?;

@@ -83,7 +83,7 @@ pub struct Study {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Repeat after repeat, within each the workloads in an order drawn anew.
+    /// Repeat after repeat, within each the workloads in an order drawn again.
     #[default]
     Shuffled,
     /// Repeat after repeat, within each the workloads as listed.

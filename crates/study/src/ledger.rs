@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prony_machine::own::{self, Lock, LockError, NotOurs, Whose};
+use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
 use prony_stats::Interval;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
@@ -662,7 +662,7 @@ fn end_attempt(
 
 /// Takes the lock beside the ledger.
 fn lock(path: &Path) -> Result<Lock, LedgerError> {
-    Lock::take(&path.with_extension("lock"), Whose::Anybodys).map_err(|error| match error {
+    Lock::take(&path.with_extension("lock"), Ownership::Anybodys).map_err(|error| match error {
         LockError::NotOurs(error) => LedgerError::NotOurs(error),
         LockError::Busy { pid, .. } => LedgerError::Busy { path: path.to_owned(), pid },
     })

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prony_machine::own::{self, Whose};
+use prony_machine::own::{self, Ownership};
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 use serde::Serialize;
 
@@ -96,7 +96,7 @@ fn copy_samples(keys: &[String], from: &Path, into: &Path) -> Result<(), MergeEr
 
 /// The bytes of a samples file, of which one more than is ever decoded.
 fn read_samples(path: &Path) -> Result<Vec<u8>, DirectoryError> {
-    let file = own::open(path, Whose::Anybodys).map_err(LedgerError::from)?;
+    let file = own::open(path, Ownership::Anybodys).map_err(LedgerError::from)?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES as u64 + 1)
         .read_to_end(&mut bytes)

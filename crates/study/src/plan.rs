@@ -123,7 +123,7 @@ impl Study {
         order
     }
 
-    /// Names and not indices: what is added to a study must not draw the orders of the rest anew.
+    /// Names and not indices: what is added to a study must not draw the orders of the rest again.
     fn seed_of(&self, names: &[&str], repeat: u32) -> Seed {
         let mut hash = Sha256::new();
         hash.update(self.seed.to_le_bytes());

@@ -315,7 +315,7 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
             None => context.command(&claimed, &task, surroundings(&grown, &claimed)),
             Some(_) => {
                 let Some(at) = builds.iter().position(|build| *build == Build::of(&task)) else {
-                    // A build that came up only now, as the point of a sweep: lay out anew.
+                    // A build that came up only now, as the point of a sweep: lay out again.
                     return Ok(Some(claimed));
                 };
                 player(&options, &mut players, at).and_then(|player| context.replay(&claimed, &task, player))

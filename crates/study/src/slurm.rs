@@ -246,7 +246,7 @@ impl Rounds {
         atomic_file::write_with_mode(&path, &json, 0o644).map_err(|error| in_file(&path, error))
     }
 
-    /// Begins anew: somebody asked for it, so that what was given up is tried again.
+    /// Begins again: somebody asked for it, so that what was given up is tried again.
     ///
     /// # Errors
     /// [`SlurmError`] when the file cannot be removed.

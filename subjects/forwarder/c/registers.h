@@ -103,7 +103,7 @@ static inline uint32_t ivar(uint32_t n) { return 0x00900u + n * 0x4u; }
 /* MCSTCTRL: Multicast control; 8.2.3.7.3 */
 #define MCSTCTRL 0x05090u
 
-/* RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5 */
+/* RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5 */
 #define RXCSUM 0x05000u
 #define RXCSUM_IPPCSE 0x00001000u
 #define RXCSUM_PCSD 0x00002000u

@@ -103,7 +103,7 @@ namespace Forwarder
         // MCSTCTRL: Multicast control; 8.2.3.7.3
         public const uint Mcstctrl = 0x05090;
 
-        // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+        // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
         public const uint Rxcsum = 0x05000;
         public const uint RxcsumIppcse = 0x00001000;
         public const uint RxcsumPcsd = 0x00002000;

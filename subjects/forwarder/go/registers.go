@@ -103,7 +103,7 @@ const regVlnctrlVfe uint32 = 0x40000000
 // MCSTCTRL: Multicast control; 8.2.3.7.3
 const regMcstctrl uint32 = 0x05090
 
-// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
 const regRxcsum uint32 = 0x05000
 const regRxcsumIppcse uint32 = 0x00001000
 const regRxcsumPcsd uint32 = 0x00002000

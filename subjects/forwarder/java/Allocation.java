@@ -42,7 +42,7 @@ final class Allocation {
         }
     }
 
-    /** Puts so many received frames on the heap, and both arrays back in the place of the ones that were given. */
+    /** Puts so many received frames on the heap, and both arrays back in place of the ones that were given. */
     void place(int[] buffers, int[] lengths, int number) {
         if (kind == Kind.BATCH) {
             System.arraycopy(grown(buffers, number), 0, buffers, 0, number);

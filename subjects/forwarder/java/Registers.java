@@ -105,7 +105,7 @@ final class Registers {
     // MCSTCTRL: Multicast control; 8.2.3.7.3
     static final int MCSTCTRL = 0x05090;
 
-    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
     static final int RXCSUM = 0x05000;
     static final int RXCSUM_IPPCSE = 0x00001000;
     static final int RXCSUM_PCSD = 0x00002000;

@@ -100,7 +100,7 @@ exports.VLNCTRL_VFE = 0x40000000;
 // MCSTCTRL: Multicast control; 8.2.3.7.3
 exports.MCSTCTRL = 0x05090;
 
-// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
 exports.RXCSUM = 0x05000;
 exports.RXCSUM_IPPCSE = 0x00001000;
 exports.RXCSUM_PCSD = 0x00002000;

@@ -103,7 +103,7 @@ VLNCTRL_VFE = 0x40000000
 # MCSTCTRL: Multicast control; 8.2.3.7.3
 MCSTCTRL = 0x05090
 
-# RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+# RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
 RXCSUM = 0x05000
 RXCSUM_IPPCSE = 0x00001000
 RXCSUM_PCSD = 0x00002000

@@ -2,7 +2,7 @@
 //!
 //! The scratch directory has a repository of its own that borrows the objects of the user's. Nothing is written to the user's
 //! repository or checkout, not even a list of worktrees. A tree counts as built once its marker is on disk; what a killed
-//! search leaves is made anew.
+//! search leaves is made again.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -73,7 +73,7 @@ impl Learner {
 }
 
 impl Anonymizer {
-    /// Writes the demo anew with everything replaced that was learned. A cut demo becomes a complete
+    /// Writes the demo again with everything replaced that was learned. A cut demo becomes a complete
     /// one that holds what remained.
     ///
     /// # Errors

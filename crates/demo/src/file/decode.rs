@@ -18,7 +18,7 @@ pub(crate) struct Decoded {
     /// Boundaries between the records of different processes.
     runs: Vec<Run>,
     pub(crate) records: u64,
-    /// Kept so that blocks do not allocate anew.
+    /// Kept so that blocks do not allocate again.
     ids: Vec<u16>,
 }
 

@@ -1,4 +1,4 @@
-//! Writes a demo anew with some of its records changed.
+//! Writes a demo again with some of its records changed.
 
 use std::io::{Read, Seek, Write};
 

@@ -90,7 +90,7 @@ fn names_that_lead_elsewhere_are_refused_in_every_place_a_name_can_stand() {
         member(b'0', b"/etc/passwd", b""),
         member(b'0', b"maps/../../outside", b""),
         member(b'5', b"..", b""),
-        member(b'0', b".", b"a file in the place of the directory"),
+        member(b'0', b".", b"a file in place of the directory"),
         link(b"./", b"elsewhere"),
         long(b"/etc/passwd\0"),
         long(b"a/../../outside"),

@@ -33,7 +33,7 @@ pub(super) struct ValueLimit {
 
 /// How two values of a field compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FieldLikeness {
+pub enum FieldComparison {
     /// A rule allows the difference; its size, of two numbers.
     Allowed {
         /// Place of the rule among those of decoded fields, and of the field in it, from 0.
@@ -130,22 +130,22 @@ impl Rules {
         name: &str,
         recorded: Option<&Value>,
         replayed: Option<&Value>,
-    ) -> FieldLikeness {
+    ) -> FieldComparison {
         let fits =
             |rule: &DecodedRule| rule.port.is_none_or(|port| ports.local == Some(port) || ports.peer == Some(port));
         let rules = self.decoded.iter().enumerate().filter(|(_, rule)| fits(rule));
         let mut fields =
             rules.flat_map(|(at, rule)| rule.fields.iter().enumerate().map(move |(field, it)| ((at, field), it)));
         let Some((rule, found)) = fields.find(|(_, field)| matches(field.pattern.as_bytes(), name.as_bytes())) else {
-            return FieldLikeness::Discrete;
+            return FieldComparison::Discrete;
         };
-        let Some(limit) = &found.limit else { return FieldLikeness::Allowed { rule, apart: None } };
+        let Some(limit) = &found.limit else { return FieldComparison::Allowed { rule, apart: None } };
         match (recorded, replayed) {
             (Some(was), Some(is)) => match limit.allows(was, is) {
-                (true, apart) => FieldLikeness::Allowed { rule, apart },
-                (false, apart) => FieldLikeness::Beyond { rule, apart },
+                (true, apart) => FieldComparison::Allowed { rule, apart },
+                (false, apart) => FieldComparison::Beyond { rule, apart },
             },
-            _ => FieldLikeness::Beyond { rule, apart: None },
+            _ => FieldComparison::Beyond { rule, apart: None },
         }
     }
 
@@ -278,17 +278,17 @@ const MOST_DISCRETE: usize = 1000;
 
 impl DecodedDrifts {
     /// Adds a difference at this place.
-    pub fn add(&mut self, found: FieldLikeness, at: DifferenceAt, rules: &Rules) {
+    pub fn add(&mut self, found: FieldComparison, at: DifferenceAt, rules: &Rules) {
         self.summary.values_differing += 1;
         let place = Place { frame: at.frame, record: at.record };
         match found {
-            FieldLikeness::Allowed { rule, apart } => self.add_ruled(rule, apart, &at.field, place, false),
-            FieldLikeness::Beyond { rule, apart } => {
+            FieldComparison::Allowed { rule, apart } => self.add_ruled(rule, apart, &at.field, place, false),
+            FieldComparison::Beyond { rule, apart } => {
                 self.add_ruled(rule, apart, &at.field, place, true);
                 let at = DifferenceAt { within: rules.within(rule), ..at };
                 self.summary.first_beyond.get_or_insert(at);
             }
-            FieldLikeness::Discrete => {
+            FieldComparison::Discrete => {
                 let name = without_indices(&at.field);
                 if let Some(field) = self.discrete.get_mut(&name) {
                     field.differing += 1;
@@ -366,7 +366,7 @@ fields = [
 "#;
     const GAME: Ports = Ports { local: Some(8303), peer: Some(40000) };
 
-    fn compare(name: &str, recorded: Value, replayed: Value) -> FieldLikeness {
+    fn compare(name: &str, recorded: Value, replayed: Value) -> FieldComparison {
         Rules::parse(RULES).expect("the rules are valid").compare_field(GAME, name, Some(&recorded), Some(&replayed))
     }
 
@@ -394,17 +394,20 @@ fields = [
     fn the_first_rule_that_names_a_field_applies() {
         let apart = Some(2.0);
         let (was, is) = (Value::Integer(100), Value::Integer(98));
-        assert_eq!(compare("snapshot.player[3].x", was, is), FieldLikeness::Allowed { rule: (0, 0), apart });
+        assert_eq!(compare("snapshot.player[3].x", was, is), FieldComparison::Allowed { rule: (0, 0), apart });
         let (was, is) = (Value::Integer(100), Value::Integer(97));
-        assert_eq!(compare("snapshot.player[3].x", was, is), FieldLikeness::Beyond { rule: (0, 0), apart: Some(3.0) });
-        assert_eq!(compare("snapshot.player[3].y", Value::Integer(1), Value::Integer(2)), FieldLikeness::Discrete);
+        assert_eq!(
+            compare("snapshot.player[3].x", was, is),
+            FieldComparison::Beyond { rule: (0, 0), apart: Some(3.0) }
+        );
+        assert_eq!(compare("snapshot.player[3].y", Value::Integer(1), Value::Integer(2)), FieldComparison::Discrete);
         let (was, is) = (Value::Single(1000.0), Value::Single(1000.0_f32.next_up()));
-        let FieldLikeness::Allowed { rule: (0, 1), .. } = compare("snapshot.player[0].angle", was, is) else {
+        let FieldComparison::Allowed { rule: (0, 1), .. } = compare("snapshot.player[0].angle", was, is) else {
             panic!()
         };
         // Another type is no distance.
         let (was, is) = (Value::Integer(1), Value::Text("1".to_owned()));
-        assert_eq!(compare("snapshot.player[0].x", was, is), FieldLikeness::Beyond { rule: (0, 0), apart: None });
+        assert_eq!(compare("snapshot.player[0].x", was, is), FieldComparison::Beyond { rule: (0, 0), apart: None });
     }
 
     #[test]
@@ -412,11 +415,11 @@ fields = [
         let rules = Rules::parse(RULES).expect("the rules are valid");
         let one = Value::Integer(1);
         let without = |name| rules.compare_field(GAME, name, Some(&one), None);
-        assert_eq!(without("packet.ack"), FieldLikeness::Allowed { rule: (0, 2), apart: None });
-        assert_eq!(without("snapshot.player[0].x"), FieldLikeness::Beyond { rule: (0, 0), apart: None });
-        assert_eq!(without("kill.victim"), FieldLikeness::Discrete);
+        assert_eq!(without("packet.ack"), FieldComparison::Allowed { rule: (0, 2), apart: None });
+        assert_eq!(without("snapshot.player[0].x"), FieldComparison::Beyond { rule: (0, 0), apart: None });
+        assert_eq!(without("kill.victim"), FieldComparison::Discrete);
         let elsewhere = Ports { local: Some(1), peer: None };
-        assert_eq!(rules.compare_field(elsewhere, "packet.ack", Some(&one), None), FieldLikeness::Discrete);
+        assert_eq!(rules.compare_field(elsewhere, "packet.ack", Some(&one), None), FieldComparison::Discrete);
     }
 
     #[test]
@@ -434,12 +437,12 @@ fields = [
             within: None,
         };
         for frame in 1..=3 {
-            let found = FieldLikeness::Allowed { rule: (0, 0), apart: Some(frame as f64) };
+            let found = FieldComparison::Allowed { rule: (0, 0), apart: Some(frame as f64) };
             drifts.add(found, at(frame, "snapshot.player[1].x"), &rules);
         }
-        drifts.add(FieldLikeness::Beyond { rule: (0, 0), apart: Some(9.0) }, at(4, "snapshot.player[2].x"), &rules);
-        drifts.add(FieldLikeness::Discrete, at(5, "kill[7].victim"), &rules);
-        drifts.add(FieldLikeness::Discrete, at(6, "kill[8].victim"), &rules);
+        drifts.add(FieldComparison::Beyond { rule: (0, 0), apart: Some(9.0) }, at(4, "snapshot.player[2].x"), &rules);
+        drifts.add(FieldComparison::Discrete, at(5, "kill[7].victim"), &rules);
+        drifts.add(FieldComparison::Discrete, at(6, "kill[8].victim"), &rules);
         let summary = drifts.finish(&rules);
         assert_eq!(summary.values_differing, 6);
         let [field] = &summary.fields[..] else { panic!("one rule was needed") };

@@ -33,7 +33,7 @@ fn datagram() -> Vec<u8> {
 
 #[test]
 fn equal_outputs_are_identical_whatever_the_rules_say() {
-    assert_eq!(rules().judge(GAME, &datagram(), &datagram()), Likeness::Identical);
+    assert_eq!(rules().judge(GAME, &datagram(), &datagram()), OutputComparison::Identical);
 }
 
 #[test]
@@ -42,7 +42,9 @@ fn differences_within_every_limit_are_tolerant_and_named() {
     replayed[4..8].copy_from_slice(&10.25f32.to_le_bytes());
     replayed[12..14].copy_from_slice(&(-2i16).to_be_bytes());
     replayed[25] = 7;
-    let Likeness::Tolerant(tolerated) = rules().judge(GAME, &datagram(), &replayed) else { panic!("not tolerant") };
+    let OutputComparison::Tolerant(tolerated) = rules().judge(GAME, &datagram(), &replayed) else {
+        panic!("not tolerant")
+    };
     assert_eq!(tolerated.rule, 0);
     let found: Vec<_> = tolerated.fields.iter().map(|f| (f.field, f.offset, f.difference)).collect();
     assert_eq!(found, [(0, 4, Some(0.25)), (1, 12, Some(2.0)), (2, 24, None)]);
@@ -52,7 +54,7 @@ fn differences_within_every_limit_are_tolerant_and_named() {
 fn a_difference_beyond_its_limit_names_the_first_byte_and_the_field() {
     let mut replayed = datagram();
     replayed[8..10].copy_from_slice(&3i16.to_be_bytes());
-    let Likeness::Different { offset, exceeded } = rules().judge(GAME, &datagram(), &replayed) else {
+    let OutputComparison::Different { offset, exceeded } = rules().judge(GAME, &datagram(), &replayed) else {
         panic!("tolerated")
     };
     assert_eq!(offset, 9);
@@ -65,13 +67,16 @@ fn a_byte_outside_every_field_is_compared_strictly() {
     let mut replayed = datagram();
     replayed[4..8].copy_from_slice(&10.25f32.to_le_bytes());
     replayed[18] = 1;
-    assert_eq!(rules().judge(GAME, &datagram(), &replayed), Likeness::Different { offset: 18, exceeded: None });
+    assert_eq!(rules().judge(GAME, &datagram(), &replayed), OutputComparison::Different { offset: 18, exceeded: None });
 }
 
 #[test]
 fn another_length_is_different_where_the_shorter_ends() {
     let recorded = datagram();
-    assert_eq!(rules().judge(GAME, &recorded, &recorded[..30]), Likeness::Different { offset: 30, exceeded: None });
+    assert_eq!(
+        rules().judge(GAME, &recorded, &recorded[..30]),
+        OutputComparison::Different { offset: 30, exceeded: None }
+    );
 }
 
 #[test]
@@ -79,13 +84,13 @@ fn the_first_rule_that_fits_the_recorded_output_applies() {
     let elsewhere = Ports { local: Some(1), peer: None };
     let mut replayed = datagram();
     replayed[0] = 0xfe;
-    let Likeness::Tolerant(tolerated) = rules().judge(elsewhere, &datagram(), &replayed) else {
+    let OutputComparison::Tolerant(tolerated) = rules().judge(elsewhere, &datagram(), &replayed) else {
         panic!("not tolerant")
     };
     assert_eq!(tolerated.rule, 1);
     assert_eq!(
         rules().judge(GAME, &datagram(), &replayed),
-        Likeness::Different { offset: 0, exceeded: None },
+        OutputComparison::Different { offset: 0, exceeded: None },
         "rule 0 fits and does not excuse the prefix"
     );
 }
@@ -183,7 +188,9 @@ fn drift_tells_which_field_grew_and_how_fast() {
     for frame in 1..=100u64 {
         let mut replayed = datagram();
         replayed[4..8].copy_from_slice(&(10.0 + frame as f32 / 256.0).to_le_bytes());
-        let Likeness::Tolerant(tolerated) = rules.judge(GAME, &datagram(), &replayed) else { panic!("not tolerant") };
+        let OutputComparison::Tolerant(tolerated) = rules.judge(GAME, &datagram(), &replayed) else {
+            panic!("not tolerant")
+        };
         drift.add(frame, frame * 10, &tolerated);
     }
     let summary = drift.summary(&rules);
@@ -233,12 +240,12 @@ proptest! {
             }
         }
         match rules.judge(Ports::default(), &recorded, &replayed) {
-            Likeness::Identical => prop_assert_eq!(recorded, replayed),
-            Likeness::Tolerant(tolerated) => {
+            OutputComparison::Identical => prop_assert_eq!(recorded, replayed),
+            OutputComparison::Tolerant(tolerated) => {
                 prop_assert_ne!(&recorded, &replayed);
                 prop_assert!(!tolerated.fields.is_empty());
             }
-            Likeness::Different { offset, .. } => {
+            OutputComparison::Different { offset, .. } => {
                 prop_assert_ne!(recorded[offset], replayed[offset]);
                 let masked = (0..repeat).any(|n| {
                     let start = at + n * (width + stride);

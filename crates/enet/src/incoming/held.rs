@@ -191,7 +191,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
         Ok(())
     }
 
-    /// An empty tree keeps a node, unless it is made anew.
+    /// An empty tree keeps a node, unless it is made again.
     fn settle(&mut self, quota: &mut ReceiveQuota) {
         *quota.work = quota.work.wrapping_add(STEPS);
         if self.entries.is_empty() {

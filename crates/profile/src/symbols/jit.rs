@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use prony_machine::own::{self, Whose};
+use prony_machine::own::{self, Ownership};
 
 use crate::elf::{Function, Functions, read_opened};
 
@@ -37,7 +37,7 @@ impl JitMap {
 ///
 /// `owner`: the user of the process, while it lives.
 fn of_file(path: &Path, owner: Option<u32>) -> Option<JitMap> {
-    let file = own::open(path, Whose::Anybodys).ok()?;
+    let file = own::open(path, Ownership::Anybodys).ok()?;
     let found = file.metadata().ok()?.uid();
     let is_trusted = found == 0 || found == rustix::process::geteuid().as_raw() || Some(found) == owner;
     is_trusted.then(|| read_opened(file).ok().map(|text| read_map(&text)))?

@@ -239,7 +239,7 @@ Examples:
   prony nic check --only ring-wrap --only kill -- ./forwarder ADDR ADDR
   prony nic check --json -- java -cp classes Forwarder
 
-The driver forwards frames between two ports, and is started anew for each trace. docs/guide/nic.md describes the traces.
+The driver forwards frames between two ports, and is started again for each trace. docs/guide/nic.md describes the traces.
 
 Exit codes:
   0  the driver passed all traces

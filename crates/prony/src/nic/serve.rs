@@ -1,7 +1,7 @@
 //! `prony nic`: the device alone.
 
 use prony_machine::{Interrupt, Tree};
-use prony_softnic_host::{Binding, Happening, PortCounts, ServeOptions, serve};
+use prony_softnic_host::{Binding, DeviceEvent, PortCounts, ServeOptions, serve};
 use prony_text::{bytes, count, thousands};
 
 use super::{addresses, failure, reserve};
@@ -38,9 +38,9 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
 }
 
 /// Says what happened, on standard error.
-pub fn tell(addresses: &[String], binding: Binding, happening: &Happening) {
+pub fn tell(addresses: &[String], binding: Binding, happening: &DeviceEvent) {
     match happening {
-        Happening::Ready { thread } => {
+        DeviceEvent::Ready { thread } => {
             eprintln!("ports {} are ready; start a driver with", addresses.join(" "));
             let ports = addresses.join(" ");
             // Its calls of VFIO are handed over before it begins.
@@ -48,17 +48,17 @@ pub fn tell(addresses: &[String], binding: Binding, happening: &Happening) {
             let join = if binding == Binding::Vfio { format!("{program} nic join -- ") } else { String::new() };
             eprintln!("  nsenter --mount=/proc/{thread}/ns/mnt --wd=. {join}./forwarder {ports}");
         }
-        Happening::Attached { pids, dma_bytes, .. } => {
+        DeviceEvent::Attached { pids, dma_bytes, .. } => {
             let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
             eprintln!("process {} uses the device, {} of DMA memory so far", pids.join(", "), bytes(*dma_bytes));
         }
-        Happening::Detached { working_queues: 0, .. } => eprintln!("the driver ended; the device was reset"),
-        Happening::Detached { working_queues, .. } => eprintln!(
+        DeviceEvent::Detached { working_queues: 0, .. } => eprintln!("the driver ended; the device was reset"),
+        DeviceEvent::Detached { working_queues, .. } => eprintln!(
             "the driver ended while {} worked; its memory was released and the device reset",
             count(u64::from(*working_queues), "queue")
         ),
-        Happening::Notice(notice) => eprintln!("{}: {}", addresses[notice.port], text::nic::event(&notice.event)),
-        Happening::Written { .. } | Happening::Frame(_) => {}
+        DeviceEvent::Notice(notice) => eprintln!("{}: {}", addresses[notice.port], text::nic::event(&notice.event)),
+        DeviceEvent::Written { .. } | DeviceEvent::Frame(_) => {}
     }
 }
 

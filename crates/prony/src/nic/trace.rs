@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use prony_ixgbe_regs::find;
 use prony_machine::{Interrupt, Tree};
-use prony_softnic_host::{Direction, Event, Frame, Happening, ServeOptions, Written, serve};
+use prony_softnic_host::{DeviceEvent, Direction, Event, Frame, ServeOptions, Written, serve};
 use prony_text::{json, printable};
 use serde::Serialize;
 
@@ -49,10 +49,10 @@ pub fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     }
     let counts = serve(&options, &stop, &mut |happening| {
         match &happening {
-            Happening::Ready { .. } if is_alone => device::tell(&addresses, options.binding, &happening),
-            Happening::Ready { .. } => {}
-            Happening::Frame(frame) => add_frame(&mut frames, frame),
-            Happening::Notice(notice) if args.no_descriptors && matches!(notice.event, Event::Descriptor { .. }) => {}
+            DeviceEvent::Ready { .. } if is_alone => device::tell(&addresses, options.binding, &happening),
+            DeviceEvent::Ready { .. } => {}
+            DeviceEvent::Frame(frame) => add_frame(&mut frames, frame),
+            DeviceEvent::Notice(notice) if args.no_descriptors && matches!(notice.event, Event::Descriptor { .. }) => {}
             happening => out.line(&Line::of(&addresses, happening), args.json),
         }
         if out.error.is_some() {
@@ -127,7 +127,7 @@ struct Line {
 }
 
 impl Line {
-    fn of(addresses: &[String], happening: &Happening) -> Line {
+    fn of(addresses: &[String], happening: &DeviceEvent) -> Line {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let text = |time_ns: u64, kind, text: String| Line {
             time_s: seconds(time_ns),
@@ -136,7 +136,7 @@ impl Line {
             ..Line::default()
         };
         match happening {
-            Happening::Written { time_ns, port, write } => Line {
+            DeviceEvent::Written { time_ns, port, write } => Line {
                 time_s: seconds(*time_ns),
                 port: Some(addresses[*port].clone()),
                 kind: "write",
@@ -145,13 +145,13 @@ impl Line {
                 value: Some(write.value),
                 ..Line::default()
             },
-            Happening::Attached { time_ns, pids, dma_bytes } => {
+            DeviceEvent::Attached { time_ns, pids, dma_bytes } => {
                 text(*time_ns, "attach", format!("process {pids:?}, {dma_bytes} bytes of DMA memory"))
             }
-            Happening::Detached { time_ns, working_queues } => {
+            DeviceEvent::Detached { time_ns, working_queues } => {
                 text(*time_ns, "detach", format!("{working_queues} queues worked; device reset"))
             }
-            Happening::Notice(notice) => {
+            DeviceEvent::Notice(notice) => {
                 let line = Line {
                     time_s: seconds(notice.time_ns),
                     port: Some(addresses[notice.port].clone()),
@@ -172,7 +172,7 @@ impl Line {
                     event => Line { text: Some(text::nic::event(&event)), ..line },
                 }
             }
-            Happening::Ready { .. } | Happening::Frame(_) => Line { kind: "event", ..Line::default() },
+            DeviceEvent::Ready { .. } | DeviceEvent::Frame(_) => Line { kind: "event", ..Line::default() },
         }
     }
 

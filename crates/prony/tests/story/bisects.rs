@@ -123,7 +123,7 @@ fn a_killed_search_goes_on_where_it_was() {
     let answer = story.bisect(&build, &["--json"]);
     let json = answer.json();
     assert_eq!((answer.code, &json["commits"][0]["subject"]), (Some(1), &"arena: fall faster".into()), "{json}");
-    // Both ends were known; the commit whose build was killed is built anew.
+    // Both ends were known; the commit whose build was killed is built again.
     assert_eq!(json["resumed_steps"], 3, "{json}");
     assert_eq!(steps(&json)[3], (4, "identical".to_owned()), "{json}");
     // Another question in the same directory has no answer from this log.

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use prony_machine::own::{self, NotOurs, Whose};
+use prony_machine::own::{self, NotOurs, Ownership};
 use rustix::fs::{FlockOperation, flock, ftruncate};
 use rustix::process::geteuid;
 
@@ -89,7 +89,7 @@ impl KnownDemos {
     pub fn add(&self, demo: &File) -> Result<(), KnownError> {
         let entry = self.entry(demo)?;
         own::make_directory(&self.folder, 0o700)?;
-        let list = private(&self.path(), own::open_lock(&self.path(), Whose::Ours)?)?;
+        let list = private(&self.path(), own::open_lock(&self.path(), Ownership::Ours)?)?;
         flock(&list, FlockOperation::LockExclusive).map_err(|error| self.failed("lock", error.into()))?;
         let mut entries = self.entries(&list)?;
         if entries.chunks_exact(ENTRY_BYTES).any(|found| found == entry) {
@@ -108,7 +108,7 @@ impl KnownDemos {
 
     /// The list itself, if it is there and nobody else's.
     fn open(&self) -> Result<Option<File>, KnownError> {
-        let opened = own::check_directory(&self.folder, 0o700).and_then(|()| own::open(&self.path(), Whose::Ours));
+        let opened = own::check_directory(&self.folder, 0o700).and_then(|()| own::open(&self.path(), Ownership::Ours));
         match opened {
             Ok(list) => private(&self.path(), list).map(Some),
             Err(NotOurs::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),

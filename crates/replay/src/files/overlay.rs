@@ -1,4 +1,4 @@
-//! The files of a demo in the place of those of this machine, where these are missing or differ: seen by the server
+//! The files of a demo in place of those of this machine, where these are missing or differ: seen by the server
 //! alone, gone afterwards. Directories on the way that are missing here, the working directory among them, too.
 #![deny(clippy::indexing_slicing)]
 

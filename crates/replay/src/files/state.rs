@@ -86,7 +86,7 @@ pub enum StateError {
         /// Largest permitted number of entries.
         limit: u64,
     },
-    /// The files of the demo cannot be put in the place of those of this machine.
+    /// The files of the demo cannot be put in place of those of this machine.
     #[error("cannot mount the files of the demo over those of this machine: {0}")]
     Files(OverlayError),
     /// The archives hold more than the demo states.

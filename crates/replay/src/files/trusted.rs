@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use minisign_verify::{PublicKey, Signature};
-use prony_machine::own::{self, NotOurs, Whose};
+use prony_machine::own::{self, NotOurs, Ownership};
 use sha2::{Digest, Sha256};
 
 use crate::files::known::{WRITABLE_BY_OTHERS, directory_of_user, each_piece, is_only_ours};
@@ -115,7 +115,7 @@ impl TrustedDemos {
 
     fn entries(&self) -> Result<Vec<Entry>, TrustedError> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let opened = own::check_directory(folder, 0o755).and_then(|()| own::open(&self.path, Whose::Ours));
+        let opened = own::check_directory(folder, 0o755).and_then(|()| own::open(&self.path, Ownership::Ours));
         let list = match opened {
             Ok(list) => list,
             Err(NotOurs::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -78,7 +78,7 @@ pub struct FilesLacking {
     pub lack: Lack,
 }
 
-/// State of what is in the place of a file.
+/// State of what is in place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
     /// No file of this machine has the name.

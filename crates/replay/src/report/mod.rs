@@ -72,7 +72,7 @@ pub struct ReplayReport {
     pub warnings: Vec<Warning>,
     /// Variables of the recording that the build did not get as they were recorded, as the demo's author could choose code by them.
     pub variables_withheld: Vec<String>,
-    /// Files of the demo, and others with the recorded content, that the build read in the place of those here.
+    /// Files of the demo, and others with the recorded content, that the build read in place of those here.
     pub files_laid_over: u64,
     /// Files that the demo or its assets have, that differ here, and that the build did not get, as the demo is not trusted.
     pub files_withheld: u64,

@@ -9,7 +9,7 @@ use crate::files::regular;
 use crate::server::objects::Loaded;
 use crate::server::{processor, program, raw_calls};
 use object::read::{Object, ObjectSymbol, ReadCache, ReadRef};
-use prony_machine::own::{self, Whose};
+use prony_machine::own::{self, Ownership};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -190,7 +190,7 @@ impl Kept {
 
     fn read(&self) -> Option<Found> {
         let mut text = String::new();
-        own::open(&self.path, Whose::Ours).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+        own::open(&self.path, Ownership::Ours).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
         from_text(&text)
     }
 

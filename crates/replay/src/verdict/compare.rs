@@ -3,7 +3,7 @@
 use crate::report::BeyondLimit;
 use crate::run::Observed;
 use prony_demo::address::Address;
-use prony_demo::tolerance::{Drift, Exceeded, Likeness, Ports, Rules, ToleranceSummary};
+use prony_demo::tolerance::{Drift, Exceeded, OutputComparison, Ports, Rules, ToleranceSummary};
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind, Parts};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -124,9 +124,9 @@ pub(crate) fn judge<R: Read + Seek>(
                 continue;
             };
             match rules.judge(sockets.with_peer(process, head.fd, destination).ports(), expected, &output.bytes) {
-                Likeness::Identical => drift.add_identical(),
-                Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
-                Likeness::Different { offset, exceeded } => {
+                OutputComparison::Identical => drift.add_identical(),
+                OutputComparison::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
+                OutputComparison::Different { offset, exceeded } => {
                     let unexcused = Unexcused {
                         process,
                         thread: head.thread,

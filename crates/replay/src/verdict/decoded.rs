@@ -9,7 +9,7 @@ use crate::run::{Observed, ObservedKind};
 use crate::verdict::compare::{Socket, Sockets, Unexcused, beyond, messages};
 use prony_decoder::{Answer, Datagram, Direction, Value};
 use prony_demo::tolerance::{
-    DecodedDrifts, DifferenceAt, Drift, FieldLikeness, Likeness, Ports, Rules, ToleranceSummary, is_same,
+    DecodedDrifts, DifferenceAt, Drift, FieldComparison, OutputComparison, Ports, Rules, ToleranceSummary, is_same,
 };
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind};
 use std::collections::BTreeMap;
@@ -320,7 +320,7 @@ impl<'a> Judge<'a> {
                 return Err(DecoderError::Inconsistent { record, field, recorded, replayed }.into());
             }
             self.drifts.add(likeness, found.at.clone(), self.rules);
-            if !matches!(likeness, FieldLikeness::Allowed { .. }) && self.first.is_none() {
+            if !matches!(likeness, FieldComparison::Allowed { .. }) && self.first.is_none() {
                 let within = self.drifts.summary.first_beyond.as_ref().filter(|first| first.field == found.at.field);
                 let within = within.and_then(|first| first.within);
                 self.first = Some(Unlike::Field(UnlikeField { at: DifferenceAt { within, ..found.at }, ..found }));
@@ -334,7 +334,7 @@ impl<'a> Judge<'a> {
         peer: &Peer,
         frame: u64,
         turn: Turn,
-        differences: &mut Vec<(FieldLikeness, UnlikeField)>,
+        differences: &mut Vec<(FieldComparison, UnlikeField)>,
     ) -> Result<(), JudgeError> {
         let mut opaque: [Vec<Output>; 2] = Default::default();
         let mut fields: [Vec<(Output, Vec<prony_decoder::Field>)>; 2] = Default::default();
@@ -391,9 +391,9 @@ impl<'a> Judge<'a> {
     fn judge_bytes(&mut self, process: u16, frame: u64, ports: Ports, of: OfRecord, found: Option<&[u8]>) {
         let OfRecord { record, thread, op, fd, expected } = of;
         let (byte, exceeded) = match found.map(|found| self.rules.judge(ports, expected, found)) {
-            Some(Likeness::Identical) => return self.drift.add_identical(),
-            Some(Likeness::Tolerant(tolerated)) => return self.drift.add(frame, record, &tolerated),
-            Some(Likeness::Different { offset, exceeded }) => (offset, exceeded),
+            Some(OutputComparison::Identical) => return self.drift.add_identical(),
+            Some(OutputComparison::Tolerant(tolerated)) => return self.drift.add(frame, record, &tolerated),
+            Some(OutputComparison::Different { offset, exceeded }) => (offset, exceeded),
             None => (0, None),
         };
         if self.first.is_none() {
@@ -417,7 +417,7 @@ impl<'a> Judge<'a> {
         frame: u64,
         ports: Ports,
         [was, is]: &[Vec<(Output, Vec<prony_decoder::Field>)>; 2],
-        differences: &mut Vec<(FieldLikeness, UnlikeField)>,
+        differences: &mut Vec<(FieldComparison, UnlikeField)>,
     ) {
         // The first value of a name on one side belongs to the first one on the other side, the second to the second.
         let mut unmatched: BTreeMap<&str, std::collections::VecDeque<(&Output, &Value)>> = BTreeMap::new();

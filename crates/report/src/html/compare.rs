@@ -171,7 +171,7 @@ fn changes(members: &[&Compared<'_>]) -> Vec<Change> {
     members.iter().filter_map(one).collect()
 }
 
-/// Whose values are compared with each other: the baseline and all that stand against it.
+/// Ownership values are compared with each other: the baseline and all that stand against it.
 fn by_benchmark<'a>(compared: &[Compared<'a>]) -> Vec<(String, Vec<(String, &'a Benchmark)>)> {
     let mut rows: Vec<(&Benchmark, Vec<(String, &'a Benchmark)>)> = Vec::new();
     for one in compared {

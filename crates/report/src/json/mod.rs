@@ -9,4 +9,5 @@ pub mod load;
 pub mod nic;
 pub mod profile;
 pub mod replay;
+pub mod stats;
 pub mod study;

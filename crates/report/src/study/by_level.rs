@@ -10,7 +10,7 @@ pub struct ByLevel {
     /// Text with the name of the factor in braces in place of the part that levels change; empty if there is nothing
     /// else in the text.
     pub template: String,
-    /// Text of each level in the place of the braces: `allocator = jemalloc` and `LD_PRELOAD=…`.
+    /// Text of each level in place of the braces: `allocator = jemalloc` and `LD_PRELOAD=…`.
     pub parts: Vec<(String, String)>,
 }
 

@@ -67,7 +67,7 @@ pub fn entries(matrix: &Matrix<'_>) -> Vec<Entry> {
     entries
 }
 
-/// Commands that measure a study anew and compare, a line each. Paths in its file mean the directory where that file was
+/// Commands that measure a study again and compare, a line each. Paths in its file mean the directory where that file was
 /// written: what was shipped is taken along instead, and no cell of it has run in the new directory.
 pub fn again(directory: &str, can_run_again: bool) -> String {
     let place = quoted(directory.trim_end_matches('/'));

@@ -114,7 +114,7 @@ impl<S> Signals<S> {
         self.intx.is_some() || self.msi.is_some() || self.msix.iter().any(Option::is_some)
     }
 
-    /// Puts what it is given in the place of an interrupt; nobody asks for a vector that is not there.
+    /// Puts what it is given in place of an interrupt; nobody asks for a vector that is not there.
     fn set(&mut self, index: u32, vector: usize, signal: Option<S>) {
         match index {
             abi::IRQ_INTX => {

@@ -12,4 +12,5 @@ pub mod multiplicity;
 pub mod pairing;
 pub mod ranking;
 pub mod rejudge;
+pub mod summary;
 pub mod warmup;

@@ -8,7 +8,7 @@
 //! * ln(i/b) lies in the union, over these candidates j, of the intervals of ln(i/j).
 //!
 //! Both can be computed without knowing b, and hold together with probability 1 − α. These are the constrained intervals
-//! of Hsu (1984, Annals of Statistics 12, 1136), with intervals of each pair in the place of a common variance. Intervals of
+//! of Hsu (1984, Annals of Statistics 12, 1136), with intervals of each pair in place of a common variance. Intervals of
 //! pairs that hold at all looks together may be of different looks, so a candidate may be left out of further rounds
 //! for whatever reason.
 

@@ -125,7 +125,7 @@ pub struct Circumstances {
     /// Tuning of the machine while it was measured.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub tuning: Value,
-    /// Runs with the same `pair` ran back to back when this is the same too. Made up anew for each measurement.
+    /// Runs with the same `pair` ran back to back when this is the same too. Made up again for each measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing: Option<String>,
     /// The time that the measurement was allowed; `None` when the number of pairs was set instead.

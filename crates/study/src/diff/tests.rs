@@ -114,7 +114,7 @@ fn normal(seed: &mut Seed) -> f64 {
     (0..12).map(|_| seed.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
 }
 
-/// How fast a machine is from block to block, with 1/f noise (Voss and Clarke 1978): each octave is drawn anew half as often
+/// How fast a machine is from block to block, with 1/f noise (Voss and Clarke 1978): each octave is drawn again half as often
 /// as the one before, and all are equally strong.
 struct Moods {
     seed: Seed,

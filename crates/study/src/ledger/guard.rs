@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use prony_machine::own::{self, Whose};
+use prony_machine::own::{self, Ownership};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -63,7 +63,7 @@ pub(super) fn connect(path: &Path, flags: &[OpenFlags]) -> Result<(Connection, B
     let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
     for suffix in ["", "-wal", "-shm", "-journal"] {
         // Looked at without opening it: a process that closes the file itself loses all locks that it has on it.
-        own::check_file(&beside(path, suffix), Whose::Anybodys)?;
+        own::check_file(&beside(path, suffix), Ownership::Anybodys)?;
     }
     check_journal(&beside(path, "-journal"))?;
     // SQLite's own flag against links wants none in the whole path.
@@ -111,7 +111,7 @@ fn check_journal(path: &Path) -> Result<(), LedgerError> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let mut file = own::open(path, Whose::Anybodys)?;
+    let mut file = own::open(path, Ownership::Anybodys)?;
     let mut end = [0; NAMES_ANOTHER.len()];
     let length = file.metadata().map_err(io)?.len();
     if length < end.len() as u64 {

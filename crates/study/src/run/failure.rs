@@ -41,7 +41,7 @@ fn of_problem(problem: &Problem) -> FailureKind {
     }
 }
 
-/// Of a signal that ended a process: a crash of its own will come again; what others sent, or the kernel for want of
+/// Of a signal that ended a process: a crash of its own will come again; what others sent, or the kernel for lack of
 /// memory, will not.
 fn of_signal(signal: i32) -> FailureKind {
     match signal {

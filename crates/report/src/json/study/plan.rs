@@ -46,7 +46,7 @@ pub fn answer(planned: &StudyPlan, with_cells: bool) -> Value {
         "estimate": estimate,
         "left_out": left_out.collect::<Vec<_>>(),
         "design": design(study, &plan.design),
-        // What intervals will take for drawn anew: with `repeats` they speak of these very workloads.
+        // What intervals will take for drawn again: with `repeats` they speak of these very workloads.
         "intervals": json!({ "of": intervals.of, "like_these": intervals.others }),
     });
     if with_cells {

@@ -1,6 +1,6 @@
 //! Variation of a comparison from repeat to repeat, with machines and workloads fixed.
 //!
-//! A machine and workload is a stratum, and its repeats are drawn anew: what an effect is *on these workloads* is the mean
+//! A machine and workload is a stratum, and its repeats are drawn again: what an effect is *on these workloads* is the mean
 //! of the strata, and the variance of that is Σ s²ₖ/nₖ / K² over K strata, with the freedom of Satterthwaite (1946), as
 //! workloads need not scatter alike. A repeat is a block, and counts once: all edges in it saw the same machine.
 

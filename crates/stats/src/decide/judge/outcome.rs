@@ -180,7 +180,7 @@ const PRECISE_MARGINS: f64 = 1.75;
 /// Where differences are tolerated, the least distance from the margin for which a forecast is made, as a share of it.
 const TOLERATED_MIN: f64 = 0.1;
 
-/// Interval that excludes nothing, for want of data.
+/// Interval that excludes nothing, for lack of data.
 const UNKNOWN: Interval =
     Interval { estimate: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 0.0, n: 0 };
 

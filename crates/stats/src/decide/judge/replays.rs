@@ -15,7 +15,7 @@ use crate::metric::Metric;
 const SHARES: [f64; 5] = [1.0 / 2.0, 1.0 / 4.0, 1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
 /// Fewer pairs say too little of where the machine was fast.
 const PAIRS_MIN: usize = 24;
-/// The interval between looks is made anew when there are so much more pairs: it costs as much as a look.
+/// The interval between looks is made again when there are so much more pairs: it costs as much as a look.
 const LIVE_GROWTH: f64 = 1.1;
 
 /// Takes pairs of replays, is asked at set times, and answers once, as [`super::Judge`] does of runs.

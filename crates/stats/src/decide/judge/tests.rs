@@ -14,7 +14,7 @@ fn compare(noise: Noise, effect: f64, seed: u64) -> Outcome {
     compare_with(noise, seed, |_| effect)
 }
 
-/// B draws its effect anew for each run.
+/// B draws its effect again for each run.
 fn compare_with(noise: Noise, seed: u64, effect: impl Fn(&mut Seed) -> f64) -> Outcome {
     compare_by(plan(), noise, seed, effect)
 }

@@ -101,7 +101,7 @@ enum Registers {
     // MCSTCTRL: Multicast control; 8.2.3.7.3
     static let mcstctrl: UInt32 = 0x05090
 
-    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
+    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in place of the IP identification; 8.2.3.7.5
     static let rxcsum: UInt32 = 0x05000
     static let rxcsumIppcse: UInt32 = 0x00001000
     static let rxcsumPcsd: UInt32 = 0x00002000
