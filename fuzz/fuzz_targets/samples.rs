@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use prony_stats::Metric;
 use prony_stats::export;
-use prony_stats::judge::Metric;
 use prony_stats::rejudge::{Question, answer};
 use prony_stats::samples::Samples;
 
