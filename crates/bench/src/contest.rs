@@ -1,11 +1,9 @@
 //! Who is compared with whom, and what the judges say: all others with one command, or each with the fastest.
 
-use prony_stats::Interval;
-use prony_stats::Metric;
-use prony_stats::Verdict;
 use prony_stats::judge::{Judge, Look, Outcome, Plan};
 use prony_stats::multiplicity::holm;
 use prony_stats::ranking::rank;
+use prony_stats::{Interval, Metric, Verdict};
 
 use crate::options::Reference;
 use crate::report::{Comparison, Ranking};

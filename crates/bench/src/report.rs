@@ -3,11 +3,10 @@
 use std::fmt;
 
 use prony_machine::process::{Counter, NoWait};
-use prony_stats::Interval;
-use prony_stats::Metric;
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::Place;
 use prony_stats::samples::{Benchmark, Samples};
+use prony_stats::{Interval, Metric};
 
 use crate::error::Failed;
 use crate::summary::Summary;

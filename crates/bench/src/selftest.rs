@@ -1,9 +1,8 @@
 //! A command against itself, many times: how often a difference is claimed, and how small a one could be found.
 
 use prony_machine::Interrupt;
-use prony_stats::Seed;
-use prony_stats::Verdict;
 use prony_stats::quantile::median;
+use prony_stats::{Seed, Verdict};
 
 use crate::error::BenchError;
 use crate::options::Options;

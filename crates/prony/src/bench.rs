@@ -10,6 +10,7 @@ mod shell;
 mod subjects;
 mod suite;
 
+use exports::Exports;
 use prony_bench::{Commands, Ended, Measured};
 use prony_limits::{Limits, Workload};
 use prony_report::{json, junit, text};
@@ -20,7 +21,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::limits::store;
 use crate::output;
-use exports::Exports;
 pub use settings::FIFO_PRIORITY;
 
 /// Measures, leaves files, answers and says how it went.

@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
-use prony_replay::{PackLimits, RecordError, RecordOptions, RecordScope, RecordWarning, Warning, exit_text};
+use prony_replay::{
+    PackLimits, RecordError, RecordOptions, RecordReport, RecordScope, RecordWarning, ReplayReport, Warning, exit_text,
+};
 use prony_text::{Untrusted, bytes, count, significant};
 use serde_json::json;
 
@@ -15,7 +17,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay;
-use prony_replay::{RecordReport, ReplayReport};
 
 /// Records, answers and says how it went; `record` does the recording, and `check` the replay of `--check`.
 ///

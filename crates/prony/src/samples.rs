@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use prony_report::words::metric_name;
 use prony_stats::Metric;
 use prony_stats::import::{Beginning, ImportError, Loaded, criterion, import};
 use prony_stats::memory::within;
@@ -15,7 +16,6 @@ use prony_stats::samples::{MOST_BYTES, SamplesError};
 
 use crate::cli::ReadArgs;
 use crate::failure::Failure;
-use prony_report::words::metric_name;
 
 /// Most directories below one of criterion, and how deep they lie.
 const MOST_DIRECTORIES: usize = 100_000;

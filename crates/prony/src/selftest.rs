@@ -7,6 +7,7 @@ use std::hint::black_box;
 use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Reference, Selftest, Subject};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
+use prony_report::words::to_percent;
 use prony_stats::judge::Plan;
 use prony_text::thousands;
 use serde::Serialize;
@@ -17,7 +18,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
-use prony_report::words::to_percent;
 
 /// Times that a resolution is told for, in seconds.
 const RESOLUTIONS_S: [f64; 3] = [1.0, 8.0, 60.0];

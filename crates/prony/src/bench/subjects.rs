@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use prony_bench::{CommandError, CommandLine, Reference, Subject, worker};
+use prony_report::words::letter;
 
 use super::shell;
 use crate::cli::{BenchArgs, Parameter};
 use crate::failure::Failure;
-use prony_report::words::letter;
 
 /// More than this is a study, not a comparison.
 const SUBJECTS_MOST: usize = 64;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use prony_demo::{DemoError, FrameEntry, Frames};
+use prony_stats::spread::Spread;
 use prony_text::{Untrusted, count, significant, thousands};
 use serde::Serialize;
 use serde_json::json;
@@ -12,7 +13,6 @@ use crate::cli::{FrameRange, FramesArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use prony_stats::spread::Spread;
 
 #[derive(Debug, Serialize)]
 struct Row {

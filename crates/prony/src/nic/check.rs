@@ -1,12 +1,12 @@
 //! `prony nic check`: what every driver must get right.
 
 use prony_machine::{Interrupt, Tree};
+use prony_report::text;
 use prony_softnic_host::{CheckOptions, Finding, Outcome, TRACES, Trace, check};
 use prony_text::{Table, count};
 use serde::Serialize;
 
 use super::{addresses, failure, reserve, with_addresses};
-use prony_report::text;
 
 use crate::cli::nic::CheckArgs;
 use crate::exit::Exit;

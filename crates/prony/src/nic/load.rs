@@ -4,10 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use prony_machine::{Interrupt, Tree};
+use prony_report::{json, text};
 use prony_softnic_host::{Mode, Options, Report, run as run_load};
 
 use super::{addresses, failure, reserve, with_addresses};
-use prony_report::{json, text};
 
 use crate::cli::nic::{LoadNicArgs, ModeArg};
 use crate::exit::Exit;

@@ -1,11 +1,11 @@
 //! `prony nic`: the device alone.
 
 use prony_machine::{Interrupt, Tree};
+use prony_report::text;
 use prony_softnic_host::{Binding, DeviceEvent, PortCounts, ServeOptions, serve};
 use prony_text::{bytes, count, thousands};
 
 use super::{addresses, failure, reserve};
-use prony_report::text;
 
 use crate::cli::nic::ServeArgs;
 use crate::exit::Exit;

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use prony_ixgbe_regs::find;
 use prony_machine::{Interrupt, Tree};
+use prony_report::text;
 use prony_softnic_host::{DeviceEvent, Direction, Event, Frame, ServeOptions, Written, serve};
 use prony_text::{json, printable};
 use serde::Serialize;
 
 use super::{addresses, failure, reserve, serve as device, with_addresses};
-use prony_report::text;
 
 use crate::cli::nic::TraceArgs;
 use crate::exit::Exit;

@@ -1,13 +1,13 @@
 //! Samples of some frames of a replay.
 
 use prony_profile::Recording;
+use prony_replay::ReplayReport;
 use prony_report::profile::Chosen;
 use prony_stats::quantile::{quantile_of_sorted, sorted};
 use prony_text::thousands;
 
 use crate::cli::profile::Frames;
 use crate::failure::Failure;
-use prony_replay::ReplayReport;
 
 /// Drops all samples but those within the frames.
 ///

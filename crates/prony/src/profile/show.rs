@@ -1,10 +1,10 @@
 //! Verb `prony profile show`: prints functions and components of stored stacks.
 
 use prony_profile::WeightUnit;
+use prony_report::{json, text};
 use prony_text::count;
 
 use super::outputs::{self, Outputs};
-use prony_report::{json, text};
 
 use super::{FEWEST_SAMPLES, short, shown, stored};
 use crate::cli::profile::ShowArgs;

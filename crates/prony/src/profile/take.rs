@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use prony_machine::Interrupt;
 use prony_profile::{Options, ProfileMode, Recording, Sampler, Walk};
+use prony_replay::{ReplayReport, Verdict};
 use prony_text::Untrusted;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -16,7 +17,6 @@ use crate::cli::profile::TakeArgs;
 use crate::cli::{ReplayArgs, TrustArgs};
 use crate::failure::Failure;
 use crate::trust;
-use prony_replay::{ReplayReport, Verdict};
 
 /// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);

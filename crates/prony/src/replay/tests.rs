@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use prony_demo::tolerance::{Drift, FieldDifference, Tolerated};
+use prony_replay::Divergence;
 use prony_replay::{
     BeyondLimit, Cause, Counted, Detail, Difference, Doing, FailedCall, FilesLacking, Lack, Passed, ProcessorChange,
     Recorded, Surroundings, ThreadReport, Warning, WeakReason,
@@ -9,7 +10,6 @@ use prony_replay::{
 
 use super::*;
 use crate::cli::{Cli, Verb};
-use prony_replay::Divergence;
 
 fn args(flags: &[&str]) -> ReplayArgs {
     let line = ["prony", "replay", "teeworlds.demo"].iter().chain(flags);

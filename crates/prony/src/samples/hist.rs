@@ -1,5 +1,6 @@
 //! Verb `prony hist`: draws histograms.
 
+use prony_report::text::bench::histogram_lines;
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, Untrusted, count};
@@ -10,7 +11,6 @@ use crate::cli::HistArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use prony_report::text::bench::histogram_lines;
 
 /// # Errors
 /// When a file cannot be read.

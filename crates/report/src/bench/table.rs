@@ -1,11 +1,9 @@
 //! Several commands in one table, the fastest first: its cells, for every renderer.
 
 use prony_bench::{Options, Report, Spread, Summary};
-use prony_stats::Interval;
-use prony_stats::Metric;
-use prony_stats::Verdict;
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::Standing;
+use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, count, plain, thousands};
 
 use super::throughput::Throughput;

@@ -6,11 +6,10 @@ mod suite;
 pub use answers::{page, page_of_pairs};
 
 use maud::{Markup, PreEscaped, html};
-use prony_stats::Interval;
-use prony_stats::Metric;
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
 use prony_stats::samples::{Benchmark, Better, Run, Samples};
 use prony_stats::single_sample::median_interval;
+use prony_stats::{Interval, Metric};
 use prony_text::{Quantity, bytes, count, duration, thousands};
 use serde_json::Value;
 

@@ -1,10 +1,11 @@
 //! The answer of `prony compare` on a page.
 
-use prony_stats::Interval;
-use prony_stats::Verdict;
+use prony_stats::compare::Compared;
+use prony_stats::import::Loaded;
 use prony_stats::judge::Outcome;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Samples};
+use prony_stats::{Interval, Verdict};
 use prony_text::count;
 use serde_json::Value;
 
@@ -18,8 +19,6 @@ use crate::text::compare::{
     centre, counts, error, interval, mean, others, row, sections, sentence, shown, shown_change, typical, word,
 };
 use crate::words::{change, sentence as capital, tone};
-use prony_stats::compare::Compared;
-use prony_stats::import::Loaded;
 
 /// The page of all comparisons; of two commands that ran in pairs, that of their bench.
 pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version: &str) -> String {

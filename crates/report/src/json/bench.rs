@@ -5,12 +5,10 @@ pub mod demos;
 use std::collections::BTreeMap;
 
 use prony_bench::{Commands, Ended, Measured, Spread, Tried};
-use prony_stats::Interval;
-use prony_stats::Metric;
-use prony_stats::Verdict;
 use prony_stats::judge::Outcome;
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::ranking::Standing;
+use prony_stats::{Interval, Metric, Verdict};
 use serde::Serialize;
 
 use crate::bench::throughput::Throughput;

@@ -1,12 +1,12 @@
 //! The answer of `prony compare` as JSON.
 
 use prony_stats::Verdict;
+use prony_stats::compare::Compared;
 use prony_stats::rejudge::Answer;
 use serde::Serialize;
 
 use crate::compare::{Asked, warnings};
 use crate::words::to_percent;
-use prony_stats::compare::Compared;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]

@@ -2,20 +2,18 @@
 
 use std::fmt::Write;
 
-use prony_stats::Interval;
-use prony_stats::Metric;
-use prony_stats::Verdict;
+use prony_stats::compare::Compared;
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::import::Loaded;
 use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};
+use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, plain, thousands};
 
 use crate::compare::Asked;
 use crate::text::bench::metrics;
 use crate::words::{change, digits, to_percent};
-use prony_stats::compare::Compared;
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {

@@ -8,9 +8,8 @@ use prony_report::{
     Bench, Change, CommandPoint, CommandSeries, Commands, Comparison, Divergence, Grid, GridCell, GridRow, Replay,
     Several, Stored, Tone, Verdict, View,
 };
-use prony_stats::Interval;
-use prony_stats::Metric;
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples};
+use prony_stats::{Interval, Metric};
 use serde_json::json;
 
 use super::chromium::Chromium;

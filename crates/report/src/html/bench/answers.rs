@@ -1,11 +1,10 @@
 //! The page of a bench: what is said in the terminal, and the charts behind it.
 
 use prony_bench::{Commands, Measured, Options, Report};
-use prony_stats::Metric;
-use prony_stats::Verdict;
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::{Place, Standing};
 use prony_stats::samples::Samples;
+use prony_stats::{Metric, Verdict};
 use prony_text::count;
 
 use super::suite::page_of_suite;

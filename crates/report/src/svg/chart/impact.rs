@@ -1,11 +1,12 @@
 //! Chart of the effects: a dot for each machine, a bar for the interval, a line from the least to the greatest.
 
+use prony_stats::effects::{Effect, Over, Size};
+
 use super::labels_below;
 use super::ratios::{Notation, Ratios};
 use crate::study::matrix::Matrix;
 use crate::study::sentences::{change, is_significant, over, share, span};
 use crate::svg::drawing::{Anchor, At, Drawing, width};
-use prony_stats::effects::{Effect, Over, Size};
 
 /// Width of a strip, in pixels.
 const STRIP: f64 = 540.0;
