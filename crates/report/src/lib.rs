@@ -1,10 +1,9 @@
-//! A study, a bench, or a demo and its replay on one self-contained page: the verdict, whether to trust it, the charts, the
-//! details.
+//! The only renderer: every answer in the terminal, as JSON, as a page, as a picture, as test cases and as Markdown.
 //!
-//! [`Report::of`] asks the statistics once; [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same
-//! answers into an HTML file, into text for a README, and into a file a chart. Nothing here computes a statistic: it chooses,
-//! words and places. [`Bench::page`], [`Stored::page`] and [`View::page`] do the same for one bench, for stored
-//! samples and for one demo. A page loads nothing: a policy in it forbids every request.
+//! Answers are values that other crates made. Nothing here computes a statistic, and nothing reads a fact back out of words: it chooses,
+//! words and places. [`text`], [`json`], [`junit`] and [`markdown`] are functions of an answer; [`words`] are the phrases that they share.
+//! [`Report::of`] asks the statistics of a study once, and [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same answers into an
+//! HTML file, into text for a README, and into a file a chart. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 
 // What is to be shown, and the words for it.
