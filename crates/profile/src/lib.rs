@@ -5,6 +5,7 @@
 //! `perf script`.
 #![forbid(unsafe_code)]
 
+mod doubts;
 mod elf;
 mod export;
 mod flame;
@@ -22,6 +23,7 @@ mod symbols;
 mod unwind;
 mod zones;
 
+pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks};
 pub use elf::Bulky;
 pub use export::{perf_script, speedscope};
 pub use flame::{differential_flame_graph, flame_graph};

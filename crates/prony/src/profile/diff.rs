@@ -8,7 +8,9 @@ use prony_text::{count, thousands};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{FEWEST_SAMPLES, short, stored};
+use prony_profile::FEWEST_SAMPLES;
+
+use super::{short, stored};
 use crate::cli::profile::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,7 +6,9 @@ use prony_text::count;
 
 use super::outputs::{self, Outputs};
 
-use super::{FEWEST_SAMPLES, short, shown, stored};
+use prony_profile::FEWEST_SAMPLES;
+
+use super::{short, shown, stored};
 use crate::cli::profile::ShowArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use prony_machine::perf::Trigger;
-use prony_profile::{Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened};
+use prony_profile::{Doubt, Lack, Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened};
 use prony_stats::Interval;
-use prony_text::{Table, count, significant, thousands};
+use prony_text::{Table, count, significant, thousands, without_error_numbers};
 
 use crate::profile::{Found, LEVEL, Shown};
 
@@ -112,4 +112,43 @@ fn table(out: &mut String, what: &str, shares: &[Share]) {
 fn percent(share: &Interval) -> [String; 2] {
     let [estimate, low, high] = [share.estimate, share.low, share.high].map(|share| share * 100.0);
     [format!("{estimate:.1} %"), format!("({low:.1}–{high:.1})")]
+}
+
+/// Why a profile would mean little, in a sentence.
+pub fn doubt(doubt: &Doubt) -> String {
+    match *doubt {
+        Doubt::NoSamples => "no stack samples: it used no CPU; --off-cpu shows where it waits".to_owned(),
+        Doubt::FewSamples { samples, unit } => format!("only {}: shares are very uncertain", counted(samples, unit)),
+        Doubt::Lost { lost, all } => {
+            format!("{} of {} were lost: the machine was too busy to write them", thousands(lost), count(all, "record"))
+        }
+    }
+}
+
+/// What a profile lacks, in a sentence.
+pub fn lack(lack: &Lack<'_>) -> String {
+    let percent = |share: f64| significant(share * 100.0);
+    match lack {
+        Lack::Names(missing, share) => format!(
+            "{} {} ({} % of the samples)",
+            missing.object,
+            without_error_numbers(&missing.why.to_string()),
+            percent(*share)
+        ),
+        Lack::Kernel => "kernel time is missing: kernel stacks are visible only to root".to_owned(),
+        Lack::FramePointers(share) => {
+            format!("{} % of the stacks end after one call: the program has no frame pointers", percent(*share))
+        }
+        Lack::Callers(share) => format!(
+            "{} % of the stacks end in generated code: what called it is missing, also from inclusive times",
+            percent(*share)
+        ),
+        Lack::Depth { stacks, share, copied_bytes } => format!(
+            "{} ({} %) are deeper than the copied {} bytes: their outermost functions are missing",
+            count(*stacks, "stack"),
+            percent(*share),
+            thousands(u64::from(*copied_bytes))
+        ),
+        Lack::Unfinished(waits) => format!("{} had not ended and are not included", count(*waits, "wait")),
+    }
 }
