@@ -89,11 +89,7 @@ pub fn lacks<'a>(recording: &Recording, profile: &'a Profile) -> Vec<Lack<'a>> {
     if let Walk::Tables { stack_bytes } = recording.walk
         && share(recording.cut) >= RARE
     {
-        lacks.push(Lack::Depth {
-            stacks: recording.cut,
-            share: share(recording.cut),
-            copied_bytes: stack_bytes.into(),
-        });
+        lacks.push(Lack::Depth { stacks: recording.cut, share: share(recording.cut), copied_bytes: stack_bytes });
     }
     lacks.extend((recording.unfinished > 0).then_some(Lack::Unfinished(recording.unfinished)));
     lacks
