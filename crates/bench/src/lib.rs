@@ -35,7 +35,7 @@ pub use measured::{Commands, Demos, Measured, OnDemo, Suite};
 pub use options::{Input, Options, Output, Reference, Subject};
 pub use report::{Comparison, Ended, Event, Ranking, Report, Round, Warning};
 pub use rounds::bench;
-pub use selftest::{Resolution, Selftest, selftest};
+pub use selftest::{RESOLUTIONS_S, Resolution, Selftest, WORK_S, selftest};
 pub use single_run::{SingleRun, SingleRunError, run_single};
 pub use summary::{Spread, Summary};
 pub use trial::Tried;

@@ -6,6 +6,8 @@ use prony_stats::{Interval, Metric, Verdict};
 
 use crate::{Comparison, DemoEnded, DemoOptions, DemoReport, Ended, Options, Report};
 
+/// CPU seconds from which on a run has some dozen turns in a duet.
+const DUET_S: f64 = 0.05;
 /// Level of the interval of a mean.
 const MEAN_ALPHA: f64 = 0.05;
 
@@ -93,6 +95,14 @@ impl Commands {
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
         let judged = self.report.comparisons.iter().filter(|_| self.report.ranking.is_none());
         judged.map(|comparison| comparison.outcome.verdict)
+    }
+
+    /// True for two commands that did not run in a duet and have some dozen turns in one: runs that get some turns each while the
+    /// machine is in one state.
+    pub fn may_gain_from_duet(&self) -> bool {
+        let cpu_s = self.report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
+        let is_apart = !self.options.duet && self.report.tried.is_none() && self.options.subjects.len() == 2;
+        is_apart && cpu_s.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S
     }
 
     /// True if there is no answer, or less of one than was asked for.

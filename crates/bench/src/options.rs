@@ -110,6 +110,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Seconds that hold as many runs of each command as a verdict should have, where a run takes so long.
+    pub fn time_for_verdict_s(&self, run_s: f64) -> f64 {
+        const PAIRS: f64 = 12.0;
+        PAIRS * run_s * self.subjects.len() as f64
+    }
+
     /// Copy of the options for a duet on `cpu`.
     #[must_use]
     pub fn in_duet(&self, cpu: usize) -> Options {

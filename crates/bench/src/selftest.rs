@@ -45,11 +45,24 @@ pub struct Resolution {
     pub difference: f64,
 }
 
+/// Times that a resolution is reported for, in seconds.
+pub const RESOLUTIONS_S: [f64; 3] = [1.0, 8.0, 60.0];
+/// What a run of the built-in command should take: short enough for many, long enough not to be all start.
+pub const WORK_S: f64 = 0.02;
+
+/// False alarms so unlikely, if all were right, mean that something is not.
+const UNLIKELY: f64 = 0.01;
+
 impl Selftest {
     /// The smallest difference found nine times in ten in so many seconds.
     pub fn resolution(&self, seconds: f64) -> Resolution {
         let pairs = self.pairs_per_s * seconds;
         Resolution { seconds, difference: self.deviation * (PAIRS_OF_ONE_DEVIATION / pairs).sqrt() }
+    }
+
+    /// True where there were more false alarms than `alpha` explains.
+    pub fn is_biased(&self, alpha: f64) -> bool {
+        self.chance_of_false_alarms(alpha) < UNLIKELY
     }
 
     /// Probability of this many false alarms, or more, when each comparison raises one with probability `alpha`.

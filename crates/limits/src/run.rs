@@ -120,11 +120,19 @@ impl Limits {
         prony_stats::quantile::median(&shares)
     }
 
+    /// True where so many cases are disturbed that the numbers are the neighbours' as much as the hardware's.
+    pub fn is_disturbed(&self) -> bool {
+        self.disturbed() as f64 > self.measured.len() as f64 * DISTURBED_MOST
+    }
+
     /// Cases without as many undisturbed samples as a figure rests on.
     pub fn disturbed(&self) -> usize {
         self.measured.iter().filter(|measured| !measured.series.is_clean()).count()
     }
 }
+
+/// Above this share of disturbed cases a result is not trusted.
+const DISTURBED_MOST: f64 = 0.5;
 
 /// Reasons why nothing could be measured.
 #[derive(Debug, thiserror::Error)]

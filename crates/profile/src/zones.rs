@@ -19,6 +19,17 @@ pub struct Zones {
     pub zones: Vec<Zone>,
 }
 
+/// Zones that take less than so many times their own cost measure mostly themselves.
+const COSTLY: f64 = 5.0;
+
+impl Zones {
+    /// Zones whose time is mostly the overhead of the zones themselves.
+    pub fn costly(&self) -> impl Iterator<Item = &Zone> {
+        let is_costly = |zone: &&Zone| zone.hits > 0 && zone.inclusive_s / (zone.hits as f64) < COSTLY * self.cost_s;
+        self.zones.iter().filter(is_costly)
+    }
+}
+
 /// Zone with its position below another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {

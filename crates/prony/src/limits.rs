@@ -23,8 +23,6 @@ use crate::progress::ProgressLine;
 /// When disturbed cases are not tried again any more, in seconds: half a minute and six minutes are the promise.
 const QUICK_S: u64 = 22;
 const FULL_S: u64 = 300;
-/// Above this share of disturbed cases the numbers are the neighbours' as much as the hardware's.
-const DISTURBED_MOST: f64 = 0.5;
 
 /// Measures the limits, stores them and shows them.
 ///
@@ -62,7 +60,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
         };
         return Err(Failure::new(format!("nothing was measured: {reason}")));
     }
-    let (disturbed, cases) = (limits.disturbed(), limits.measured.len());
+    let (disturbed, cases, is_disturbed) = (limits.disturbed(), limits.measured.len(), limits.is_disturbed());
     // What is shown is what was measured now, where it is some cases of many.
     let now = args.only.is_some().then(|| limits.clone());
     let kept = place.keep(&mut limits, &asked, args.only.is_some())?;
@@ -78,7 +76,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
             cases
         );
     }
-    if disturbed as f64 > cases as f64 * DISTURBED_MOST {
+    if is_disturbed {
         eprintln!(
             "hint: `prony machine check` shows sources of interference, `prony machine tune -- prony limits` \
              removes some of them"

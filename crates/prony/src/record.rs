@@ -107,9 +107,6 @@ fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
     }
 }
 
-/// Share of the recorded time from which on it is said that threads waited for their turn: below, nobody notices.
-const WAITED_SHOWN: f64 = 0.01;
-
 /// Answer to a recording, as text for people.
 fn text(args: &RecordArgs, report: &RecordReport) -> String {
     let mut out = String::new();
@@ -132,11 +129,11 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
         count(report.outputs, "output"),
         count(report.output_bytes, "byte"),
     );
-    if report.threads_waited_s >= WAITED_SHOWN * report.recorded_s && report.threads_waited_s > 0.0 {
+    if let Some(waited_s) = report.noticeable_wait_s() {
         let _ = writeln!(
             out,
             "  threads were ready and waited for their turn: {} s in total, as one runs at a time",
-            significant(report.threads_waited_s)
+            significant(waited_s)
         );
     }
     let limit = if ended_by_limit(args, report) { ", after the time of --for" } else { "" };

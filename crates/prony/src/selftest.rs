@@ -4,7 +4,9 @@ use std::env;
 use std::fmt::Write;
 use std::hint::black_box;
 
-use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Reference, Selftest, Subject};
+use prony_bench::{
+    CommandLine, Ended, Event, Input, Options, Output, RESOLUTIONS_S, Reference, Selftest, Subject, WORK_S,
+};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_report::words::to_percent;
@@ -19,14 +21,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
 
-/// Times that a resolution is told for, in seconds.
-const RESOLUTIONS_S: [f64; 3] = [1.0, 8.0, 60.0];
-/// What a run of the built-in command should take: short enough for many, long enough not to be all start.
-const WORK_S: f64 = 0.02;
 /// Steps with which its speed is found out.
 const STEPS_FIRST: u64 = 5_000_000;
-/// False alarms so unlikely, if all were right, mean that something is not.
-const UNLIKELY: f64 = 0.01;
 
 /// Compares, answers and says whether verdicts here can be trusted.
 ///
@@ -94,7 +90,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         eprintln!("warning: interrupted after {}", prony_text::count(found.comparisons as u64, "comparison"));
         return Ok(Exit::NotTrusted);
     }
-    if found.chance_of_false_alarms(args.alpha) < UNLIKELY {
+    if found.is_biased(args.alpha) {
         eprintln!("warning: more false alarms than --alpha explains");
         eprintln!("hint: `prony machine check` shows sources of interference");
         return Ok(Exit::NotTrusted);

@@ -33,7 +33,7 @@ pub use nic::Notice;
 pub use options::{Mode, Options};
 pub use port::Written;
 pub use prony_softnic::{Counts, Direction, Event, FLOWS_MAX, Histogram, Malformed, Rate, Sizes, SizesError, Target};
-pub use report::{Report, Slices, StreamReport, Window};
+pub use report::{Report, Slices, StreamReport, Warning, Window};
 pub use run::{RunError, run};
 pub use serve::{DeviceEvent, Frame, PortCounts, ServeOptions, serve};
 pub use vfio::seccomp::join_device;

@@ -57,6 +57,39 @@ pub struct Slices {
     pub overhead: Duration,
 }
 
+/// Slices without frames for the driver, of which a result is not trusted any more.
+const DRY_MAX: f64 = 0.5;
+/// Spread of the windows, as a share of their median, above which a result is not trusted any more.
+const SPREAD_MAX: f64 = 0.1;
+
+/// Something to know before the numbers are trusted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Warning {
+    /// The measurement is shorter than it was to be.
+    Interrupted,
+    /// Another process changed the pool of huge pages.
+    HugePagesChanged {
+        /// Pages before.
+        from: u64,
+        /// Pages after.
+        to: u64,
+    },
+    /// The driver truncated a file that was DMA memory.
+    MemoryTaken,
+    /// Frames were lost, and the device was without a CPU for so long.
+    Stalled(Duration),
+    /// This share of the slices does not count, as the driver ran out of frames in them.
+    Dry {
+        /// Of all slices.
+        share: f64,
+    },
+    /// The windows differ.
+    Unsteady {
+        /// Interquartile range of the windows as a share of their median.
+        spread: f64,
+    },
+}
+
 /// Results of a run: frames, rates, latencies, mistakes.
 #[derive(Debug, Clone)]
 pub struct Report {
@@ -91,6 +124,37 @@ pub struct Report {
 }
 
 impl Report {
+    /// Interquartile range of the windows as a share of their median; `None` with fewer than four.
+    pub fn spread(&self) -> Option<f64> {
+        let mut rates: Vec<f64> = self.windows.iter().map(|window| window.hz()).collect();
+        rates.sort_by(f64::total_cmp);
+        let at = |share: f64| rates[((rates.len() - 1) as f64 * share).round() as usize];
+        (rates.len() >= 4 && at(0.5) > 0.0).then(|| (at(0.75) - at(0.25)) / at(0.5))
+    }
+
+    /// True if frames that the driver was given did not come out as they should, or the device saw mistakes.
+    pub fn is_finding(&self) -> bool {
+        let wrong = |counts: &Counts| counts.reordered + counts.duplicates + counts.corrupted;
+        self.total(|stream| stream.lost_by_driver + wrong(&stream.counts)) > 0 || !self.notices.is_empty()
+    }
+
+    /// What to know before the numbers are trusted.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let lost = self.total(|stream| stream.lost_by_device + stream.lost_by_driver);
+        let dry = self.slices.as_ref().map(|slices| slices.dry as f64 / slices.all as f64);
+        [
+            self.is_interrupted.then_some(Warning::Interrupted),
+            self.huge_pages_changed.map(|(from, to)| Warning::HugePagesChanged { from, to }),
+            (self.memory_taken > 0).then_some(Warning::MemoryTaken),
+            (lost > 0 && !self.stalled.is_zero()).then_some(Warning::Stalled(self.stalled)),
+            dry.filter(|&share| share > DRY_MAX).map(|share| Warning::Dry { share }),
+            self.spread().filter(|&spread| spread > SPREAD_MAX).map(|spread| Warning::Unsteady { spread }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// Frames that left all ports in the measurement.
     pub fn frames(&self) -> u64 {
         self.windows.iter().flat_map(|window| &window.frames).sum()

@@ -20,9 +20,6 @@ use crate::numbers::random;
 use crate::output;
 use crate::progress::ProgressLine;
 
-/// CPU seconds from which on a run has some dozen turns in a duet.
-const DUET_S: f64 = 0.05;
-
 /// Measures the commands.
 ///
 /// # Errors
@@ -64,7 +61,7 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
     match *event {
         Event::Long(subject, run_s, budget_s) => {
             let name = &options.subjects[subject].name;
-            let all_s = (PAIRS_HELD * run_s * options.subjects.len() as f64).ceil();
+            let all_s = options.time_for_verdict_s(run_s).ceil();
             let told = format!(
                 "a run of `{name}` takes {}, longer than the time limit of {}",
                 seconds(run_s),
@@ -89,9 +86,6 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
         Event::WarmingUp | Event::Round(..) => None,
     }
 }
-
-/// Runs of each command that a time limit should hold.
-const PAIRS_HELD: f64 = 12.0;
 
 /// What is measured, and how.
 ///
@@ -174,16 +168,11 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
 }
 
 /// Suggested next step, as a phrase; `None` if there is none.
-pub fn hint(Commands { options, report }: &Commands) -> Option<String> {
+pub fn hint(commands: &Commands) -> Option<String> {
+    let Commands { options, report } = commands;
     let judged = report.comparisons.iter().filter(|_| report.ranking.is_none());
     let unclear = judged.into_iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
-    // Runs that get some turns each while the machine is in one state.
-    let long = report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
-    let long = !options.duet
-        && report.tried.is_none()
-        && options.subjects.len() == 2
-        && long.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S;
-    if long && unclear.outcome.cpu.deviation > options.plan.margin {
+    if commands.may_gain_from_duet() && unclear.outcome.cpu.deviation > options.plan.margin {
         return Some(
             "--duet runs both runs of a pair in parallel on one CPU, so that both see the same noise".to_owned(),
         );

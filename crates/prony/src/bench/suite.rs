@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use prony_bench::{CommandLine, Commands, Ended, Event, Measured, Options, Subject, Suite, worker};
 use prony_machine::Interrupt;
 use prony_report::text;
-use prony_stats::judge::Plan;
 use prony_text::count;
 
 use super::commands::{failure, options};
@@ -46,8 +45,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
     let mut all = Vec::new();
     for name in &common {
-        // Each benchmark is a question of its own (Bonferroni).
-        let plan = Plan { alpha: base.plan.alpha / common.len() as f64, ..base.plan };
+        let plan = base.plan.one_of(common.len());
         let subjects = subjects(&scripts, name)?;
         let options = Options { reference: reference(args, &subjects)?, subjects, plan, ..base.clone() };
         let mut live = Live::new();

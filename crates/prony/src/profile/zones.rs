@@ -12,9 +12,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Zones that take less than so many times their own cost measure mostly themselves.
-const COSTLY: f64 = 5.0;
-
 /// # Errors
 /// When the file cannot be read, or is none of zones.
 pub fn run(args: &ZonesArgs) -> Result<Exit, Failure> {
@@ -61,12 +58,7 @@ fn text(zones: &Zones) -> String {
         );
         let _ = writeln!(out, "{}", row.trim_end());
     }
-    let costly: Vec<String> = zones
-        .zones
-        .iter()
-        .filter(|zone| zone.hits > 0 && zone.inclusive_s / (zone.hits as f64) < COSTLY * zones.cost_s)
-        .map(shown)
-        .collect();
+    let costly: Vec<String> = zones.costly().map(shown).collect();
     if !costly.is_empty() {
         let _ = writeln!(out, "\nmostly the overhead of the zones themselves: {}", costly.join(", "));
     }

@@ -40,6 +40,17 @@ pub struct RecordReport {
     pub warnings: Vec<RecordWarning>,
 }
 
+/// Share of the recorded time from which on users notice that threads waited for their turn.
+const NOTICEABLE_WAIT: f64 = 0.01;
+
+impl RecordReport {
+    /// Seconds that threads waited for their turn, where that is noticed.
+    pub fn noticeable_wait_s(&self) -> Option<f64> {
+        let is_noticed = self.threads_waited_s >= NOTICEABLE_WAIT * self.recorded_s && self.threads_waited_s > 0.0;
+        is_noticed.then_some(self.threads_waited_s)
+    }
+}
+
 /// Results of the replays of a demo.
 #[derive(Debug, Clone)]
 pub struct ReplayReport {

@@ -2,18 +2,10 @@
 
 use std::fmt::Write;
 
-use prony_softnic_host::{Direction, Event, Histogram, Report};
+use prony_softnic_host::{Direction, Event, Histogram, Report, Warning};
 use prony_text::{bytes, count, significant, thousands};
 
 use super::load::time;
-
-/// Interquartile range of the windows as a share of their median; `None` with fewer than four.
-pub fn spread(report: &Report) -> Option<f64> {
-    let mut rates: Vec<f64> = report.windows.iter().map(|window| window.hz()).collect();
-    rates.sort_by(f64::total_cmp);
-    let at = |share: f64| rates[((rates.len() - 1) as f64 * share).round() as usize];
-    (rates.len() >= 4 && at(0.5) > 0.0).then(|| (at(0.75) - at(0.25)) / at(0.5))
-}
 
 /// Answer to a load on a driver, as text for people.
 pub fn text(report: &Report) -> String {
@@ -28,7 +20,7 @@ pub fn text(report: &Report) -> String {
     let by_port: Vec<String> = by_port.map(|(&hz, address)| format!("{} out of {address}", mpps(hz))).collect();
     let per = if report.slices.is_some() { "Mpps of the driver's CPU time" } else { "Mpps" };
     let windows = count(report.windows.len() as u64, "window");
-    let steady = spread(report).map_or_else(String::new, |spread| format!(", IQR {} %", significant(spread * 100.0)));
+    let steady = report.spread().map_or_else(String::new, |spread| format!(", IQR {} %", significant(spread * 100.0)));
     line("forwarded", format!("{} {per}: {} ({windows}{steady})", mpps(rates.iter().sum()), by_port.join(", ")));
     if let Some(cycles) = report.cycles_per_frame() {
         let busy = significant(report.busy * 100.0);
@@ -156,5 +148,29 @@ pub fn event(event: &Event) -> String {
             let end = if *end { "" } else { ", more follows" };
             format!("{} descriptor {index}: {bytes} bytes at {address:#x}{end}", name(direction, queue))
         }
+    }
+}
+
+/// A warning in one sentence.
+pub fn warning(warning: &Warning) -> String {
+    let percent = |share: f64| significant(share * 100.0);
+    match *warning {
+        Warning::Interrupted => "interrupted: the measurement is shorter than requested".to_owned(),
+        Warning::HugePagesChanged { from, to } => {
+            format!("somebody changed vm.nr_hugepages from {from} to {to} during the run")
+        }
+        Warning::MemoryTaken => "the driver truncated a file that the device was using as DMA memory".to_owned(),
+        Warning::Stalled(stalled) => format!(
+            "the device was without a CPU for {}: losses may be its own; leave --device-cpu to it, or use a lower --rate",
+            time(stalled.as_nanos() as f64)
+        ),
+        Warning::Dry { share } => format!(
+            "{} % of the slices do not count, as the driver ran out of frames in them: its rings are short, or the --rate is low",
+            percent(share)
+        ),
+        Warning::Unsteady { spread } => format!(
+            "unsteady: the middle half of the windows spans {} % of their median; `prony machine check` finds reasons",
+            percent(spread)
+        ),
     }
 }

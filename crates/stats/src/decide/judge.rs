@@ -86,6 +86,13 @@ pub struct Plan {
     pub tolerates: bool,
 }
 
+impl Plan {
+    /// The plan for one of several questions: each has its part of the error (Bonferroni), so that all of them together keep it.
+    pub fn one_of(self, questions: usize) -> Plan {
+        Plan { alpha: self.alpha / questions.max(1) as f64, ..self }
+    }
+}
+
 /// Pair of a run of A and a run of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
