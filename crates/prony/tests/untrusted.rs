@@ -394,8 +394,10 @@ fn harm(bytes: &[u8]) -> Option<String> {
 fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
     let help = place.0.prony(&above.split_whitespace().chain(["--help"]).collect::<Vec<_>>()).stdout;
     let mut found = BTreeSet::new();
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for verb in lines.filter_map(|line| line.split_whitespace().next()) {
+    // The page of the command has them in groups, before the options.
+    let (from, to) = if above.is_empty() { ("Usage:", "Options:") } else { ("Commands:", "") };
+    let lines = help.lines().skip_while(|line| !line.starts_with(from)).skip(1).take_while(|line| *line != to);
+    for verb in lines.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next()) {
         let verb = format!("{above} {verb}").trim().to_owned();
         let below = verbs(place, &verb);
         // `profile`, `limits` and `nic` do something by themselves too.
