@@ -172,6 +172,20 @@ pub(crate) fn plain(class: DivergenceClass, detail: Option<Detail>) -> Divergenc
     }
 }
 
+/// An output whose bytes from `window_from` on are these.
+#[cfg(test)]
+pub(crate) fn differing(window_from: u64, expected: &[u8], found: &[u8]) -> Divergence {
+    let byte = expected.iter().zip(found).position(|(a, b)| a != b).expect("they differ");
+    Divergence {
+        difference: Difference::Bytes,
+        byte: Some(window_from + byte as u64),
+        window_from,
+        expected: expected.to_vec(),
+        found: found.to_vec(),
+        ..plain(DivergenceClass::Output, None)
+    }
+}
+
 /// A replay that got nowhere.
 pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Divergence, DemoError> {
     let threads = reports(demo, starved)?;

@@ -195,23 +195,10 @@ fn is_of_width(bytes: usize, number: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::DivergenceClass;
-    use crate::verdict::diverged::plain;
-
-    fn differing(expected: &[u8], found: &[u8]) -> Divergence {
-        let byte = expected.iter().zip(found).position(|(a, b)| a != b).expect("they differ");
-        Divergence {
-            difference: Difference::Bytes,
-            byte: Some(100 + byte as u64),
-            window_from: 100,
-            expected: expected.to_vec(),
-            found: found.to_vec(),
-            ..plain(DivergenceClass::Output, None)
-        }
-    }
+    use crate::verdict::diverged::differing;
 
     fn seen(expected: &[u8], found: &[u8]) -> Option<(u64, String, String, String)> {
-        let NumberChange { byte, form, expected, found } = differing(expected, found).number()?;
+        let NumberChange { byte, form, expected, found } = differing(100, expected, found).number()?;
         Some((byte - 100, form.to_string(), expected.to_string(), found.to_string()))
     }
 
@@ -245,7 +232,7 @@ mod tests {
         ] {
             assert!(seen(expected, found).is_none_or(|(_, form, ..)| !form.contains("float")), "{expected:?}");
         }
-        let not_sent = Divergence { difference: Difference::NotSent, ..differing(&doubles, &other) };
+        let not_sent = Divergence { difference: Difference::NotSent, ..differing(100, &doubles, &other) };
         assert_eq!(not_sent.number(), None);
     }
 

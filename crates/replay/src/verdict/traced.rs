@@ -117,20 +117,8 @@ fn place_in(path: &Path, bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::DivergenceClass;
-    use crate::verdict::diverged::plain;
+    use crate::verdict::diverged::differing;
     use std::fs;
-
-    fn differing(expected: &[u8], found: &[u8]) -> Divergence {
-        let byte = expected.iter().zip(found).position(|(a, b)| a != b).expect("they differ");
-        Divergence {
-            difference: Difference::Bytes,
-            byte: Some(byte as u64),
-            expected: expected.to_vec(),
-            found: found.to_vec(),
-            ..plain(DivergenceClass::Output, None)
-        }
-    }
 
     fn result(name: &str, path: &str, bytes: &[u8], record: u64) -> RealResult {
         RealResult { name: name.into(), path: path.into(), bytes: bytes.to_vec(), record, ..RealResult::default() }
@@ -150,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_latest_result_that_has_the_word_is_named() {
-        let found = differing(b"hello boot-1111-aa!", b"hello boot-2222-bb!");
+        let found = differing(0, b"hello boot-1111-aa!", b"hello boot-2222-bb!");
         let none = Surroundings::default();
         let early = result("read", "/proc/x", b"id boot-2222-bb\n", 3);
         let late = result("pread", "/proc/y", b"boot-2222-bb", 7);
@@ -161,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_number_is_found_in_a_structure_in_either_width_and_not_in_the_content_of_a_file() {
-        let found = differing(b"size=70001 ", b"size=70002 ");
+        let found = differing(0, b"size=70001 ", b"size=70002 ");
         let none = Surroundings::default();
         for word in [&70_002u64.to_le_bytes()[..], &70_002u32.to_le_bytes()] {
             let bytes = [&[1; 8], word].concat();
@@ -171,7 +159,7 @@ mod tests {
             );
             assert_eq!(seen(&found, &[result("read", "/srv/log", &bytes, 5)], &none), None);
         }
-        let small = differing(b"links=2 ", b"links=3 ");
+        let small = differing(0, b"links=2 ", b"links=3 ");
         assert_eq!(seen(&small, &[result("stat", "/srv", &3u64.to_le_bytes(), 5)], &none), None);
     }
 
@@ -180,7 +168,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         fs::write(file.path(), "the word is wellington").expect("it is writable");
         let path = file.path().to_str().expect("a plain name").to_owned();
-        let found = differing(b"blenheim!!", b"wellington");
+        let found = differing(0, b"blenheim!!", b"wellington");
         let read = result("read", &path, b"the word is wellington", 4);
         let as_recorded = Surroundings { files: vec![path.clone()], ..Surroundings::default() };
         assert_eq!(seen(&found, std::slice::from_ref(&read), &as_recorded), None);
@@ -192,13 +180,13 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_found_by_eight_of_them_and_one_byte_over_and_over_by_none() {
         let binary = [0x81u8, 2, 3, 0xf4, 5, 0xe6, 7, 0xd8, 9];
-        let found = differing(&[0xffu8; 9], &binary);
+        let found = differing(0, &[0xffu8; 9], &binary);
         let none = Surroundings::default();
         let read = result("read", "/dev/x", &binary, 2);
         assert_eq!(seen(&found, &[read], &none), known("read /dev/x", 2, "81 02 03 f4 05 e6 07 d8"));
-        let zeros = differing(&[1; 9], &[0; 9]);
+        let zeros = differing(0, &[1; 9], &[0; 9]);
         assert_eq!(seen(&zeros, &[result("read", "/dev/zero", &[0; 64], 2)], &none), None);
-        let short = differing(b"a 1 b", b"a 7 b");
+        let short = differing(0, b"a 1 b", b"a 7 b");
         assert_eq!(seen(&short, &[result("read", "/dev/x", b"7 7 7 7", 2)], &none), None);
     }
 }

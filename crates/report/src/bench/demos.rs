@@ -1,9 +1,10 @@
 //! Two builds on demos in words: why they could not be compared, and the verdict for all of them.
 
 use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, OnDemo};
-use prony_stats::Verdict;
+use prony_stats::{Metric, Verdict};
 use prony_text::{Quantity, Table, plain, thousands, without_error_numbers};
 
+use super::table::RowVerdict;
 use crate::divergence;
 use crate::words::{change, to_percent};
 
@@ -82,10 +83,7 @@ fn not_comparable(name: &str, build: usize, measured: &[OnDemo], demos: usize) -
 
 fn word(measured: &OnDemo) -> &'static str {
     match measured.verdict() {
-        Some(Verdict::Slower) => "slower",
-        Some(Verdict::Faster) => "faster",
-        Some(Verdict::Same) => "same",
-        Some(Verdict::Unclear) => "unclear",
+        Some(verdict) => RowVerdict::Compared(verdict, Metric::Cpu).text(),
         None => match measured.report.ended {
             DemoEnded::Diverged(..) => "diverged",
             _ => "failed",

@@ -15,6 +15,7 @@ use crate::study::sentences;
 use crate::svg::chart::impact;
 use crate::svg::drawing::key;
 use crate::svg::figures::{Figures, Series, quantity};
+use crate::words::sentence;
 
 const SCRIPT: &str = include_str!("study.js");
 /// Failures that are listed above the charts; all of them are in the table of cells.
@@ -255,11 +256,6 @@ fn bounds_words(report: &Report<'_>) -> &'static str {
         true => "95 % interval",
         false => "95 % interval, or lowest to highest run if there are too few",
     }
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn panels(series: &Series) -> Markup {

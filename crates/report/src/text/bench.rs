@@ -35,15 +35,17 @@ pub fn answer(measured: &Measured, limits: Option<Option<&Limits>>) -> String {
 
 /// What to know before the answer is relied on, each a sentence.
 pub fn warnings(measured: &Measured) -> Vec<String> {
+    let lines = |of: &str, warnings: &mut dyn Iterator<Item = String>, interrupted: Option<String>| {
+        let interrupted = interrupted.map(|after| format!("interrupted after {after}"));
+        warnings.chain(interrupted).map(|warning| format!("{of}{warning}")).collect::<Vec<String>>()
+    };
     let of_commands = |of: &str, Commands { report, .. }: &Commands| {
-        let interrupted = matches!(report.ended, Ended::Interrupted)
-            .then(|| format!("{of}interrupted after {}", count(report.rounds as u64, "round")));
-        report.warnings.iter().map(|warning| format!("{of}{warning}")).chain(interrupted).collect::<Vec<String>>()
+        let interrupted = matches!(report.ended, Ended::Interrupted).then(|| count(report.rounds as u64, "round"));
+        lines(of, &mut report.warnings.iter().map(ToString::to_string), interrupted)
     };
     let of_demo = |of: &str, OnDemo { report, .. }: &OnDemo| {
-        let interrupted = matches!(report.ended, DemoEnded::Interrupted)
-            .then(|| format!("{of}interrupted after {}", count(report.pairs as u64, "pair")));
-        report.warnings.iter().map(|warning| format!("{of}{warning}")).chain(interrupted).collect::<Vec<String>>()
+        let interrupted = matches!(report.ended, DemoEnded::Interrupted).then(|| count(report.pairs as u64, "pair"));
+        lines(of, &mut report.warnings.iter().map(ToString::to_string), interrupted)
     };
     match measured {
         Measured::Commands(commands) => of_commands("", commands),
