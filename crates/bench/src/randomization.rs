@@ -1,4 +1,4 @@
-//! Surroundings that change what a program costs and that nobody chose: drawn again each round.
+//! Surroundings that change the cost of a program by accident: drawn again each round.
 //!
 //! The size of the environment moves the stack, and with it what lies together in a cache line or a
 //! page; a link order or a user name can make a program 10 % faster (Mytkowicz, Diwan, Hauswirth &

@@ -147,7 +147,7 @@ layout!(Failure, 248, {
     state: 0, process: 4, thread: 8, errno: 12, fd: 16, path_len: 20, record: 24, name: 32, path: 64,
 });
 
-/// Results of real calls, of which a replay keeps the last so many.
+/// Number of results of real calls that a replay keeps: the last ones.
 pub const RETURNED: usize = 48;
 
 /// What a call returned that a replay makes for real.

@@ -120,7 +120,7 @@ impl Limits {
         prony_stats::quantile::median(&shares)
     }
 
-    /// True where so many cases are disturbed that the numbers are the neighbours' as much as the hardware's.
+    /// True where too many cases were disturbed to trust the result: other load on the machine shaped the figures.
     pub fn is_disturbed(&self) -> bool {
         self.disturbed() as f64 > self.measured.len() as f64 * DISTURBED_MOST
     }

@@ -13,7 +13,7 @@ fn is_kept() -> bool {
     state::mode() == REPLAYING && control().explained.load(Ordering::Relaxed)
 }
 
-/// A call about this path has filled so many bytes.
+/// Keeps what a call about this path has filled: `length` bytes.
 #[inline(always)]
 pub unsafe fn at_path(name: &CStr, path: *const c_char, bytes: *const c_void, length: usize) {
     // SAFETY: the caller passes a C string, and memory that its call has filled.

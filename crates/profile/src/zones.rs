@@ -19,7 +19,7 @@ pub struct Zones {
     pub zones: Vec<Zone>,
 }
 
-/// Zones that take less than so many times their own cost measure mostly themselves.
+/// A zone that takes less than this many times its own cost measures mostly itself.
 const COSTLY: f64 = 5.0;
 
 impl Zones {

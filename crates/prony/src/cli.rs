@@ -72,7 +72,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 /// Arguments that `-h` shows of a verb at most, if the others have a heading.
 const SHORT_MOST: usize = 15;
 
-/// Headings of which a short help page shows flags only where there is room: those of demos that somebody else has made.
+/// Headings whose flags a short help page shows last: limits, files and trust of demos from others.
 const LAST: [&str; 3] = ["Resource limits", "Files", "Trust"];
 
 /// The command with its verbs in groups. `-h` of a verb with many flags shows some of them; `--help` has all.

@@ -31,7 +31,7 @@ const FULL_S: u64 = 300;
 pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
     let asked = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    // Made before anything is measured: a place that cannot be written is told at once.
+    // Made before anything is measured, so that a path that cannot be written is reported immediately.
     let place = store::Place::of(args.output.as_deref(), args.force)?;
     let options = Options {
         experiments: asked.clone(),

@@ -21,7 +21,7 @@ use crate::progress::ProgressLine;
 /// What kept it from running; a server that nobody could connect to among it.
 pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
-    // Made before anything is measured: a place that cannot be written is told at once.
+    // Made before anything is measured, so that a path that cannot be written is reported immediately.
     let mut file = args.output.as_deref().map(|path| NewFile::create(path, args.force)).transpose()?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     // A server is a stranger: what it makes fail here must not flood the terminal.

@@ -68,7 +68,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a duration above zero".to_owned())
 }
 
-/// Keys of a hash map are random: enough for an order that nobody chose.
+/// A random number from the keys of a hash map, as a seed for runs without one.
 pub fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

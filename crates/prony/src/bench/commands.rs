@@ -30,7 +30,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     for warning in shell::warnings(args, &command_line) {
         output::talk_line(format_args!("warning: {warning}"));
     }
-    // Made before anything is measured: a place that cannot be written is told at once.
+    // Made before anything is measured, so that a path that cannot be written is reported immediately.
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");

@@ -23,7 +23,7 @@ use crate::trust;
 /// # Errors
 /// What kept it from running.
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
-    // All of them are opened first: one that cannot be read is told at once.
+    // All of them are opened first, so that one that cannot be read is reported immediately.
     let asked = args.demo.len();
     let planned: Vec<DemoOptions> =
         args.demo.iter().map(|demo| options(args, demo, asked)).collect::<Result<_, Failure>>()?;

@@ -23,7 +23,7 @@ pub fn text(demos: &Demos) -> String {
     format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos))
 }
 
-/// Frames from which on durations are told for as many as everybody's, and not for those of the demo.
+/// From this many frames on, a duration is given for a fixed number of frames instead of those of the demo.
 const NORMALISED_FROM: usize = 1000;
 
 /// `2.75 s for 120,000 frames`, or `0.52 s for its 151 frames`: few frames say nothing of so many more.
