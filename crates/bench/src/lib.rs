@@ -25,6 +25,9 @@ mod single_run;
 mod summary;
 mod trial;
 
+pub mod parameters;
+pub mod pyperf;
+pub mod shell;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine, quoted};

@@ -6,7 +6,9 @@
 #![no_std]
 
 mod registers;
+mod search;
 mod table;
 
 pub use registers::*;
-pub use table::{Access, BAR_BYTES, Register, find};
+pub use search::find;
+pub use table::{Access, BAR_BYTES, Register};

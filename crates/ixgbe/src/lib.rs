@@ -14,13 +14,14 @@
 #![deny(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
+mod any_port;
 mod bpf;
 mod checks;
 mod device;
 mod dma;
-mod free;
 mod mmio;
 mod pci;
+mod peer;
 mod pool;
 mod port;
 mod receive;
@@ -31,13 +32,15 @@ mod virtqueue;
 mod wait;
 mod xdp;
 
+pub use any_port::{Address, AnyPort, PortError};
 pub use device::{Device, OpenError, Options, Statistics};
 pub use dma::DmaError;
-pub use free::{PoolKind, UnknownPoolKind};
 pub use pci::PciError;
+pub use peer::VhostError;
+pub use pool::free::{PoolKind, UnknownPoolKind};
 pub use pool::{BUFFER_BYTES, Packet, Pool};
-pub use port::{Address, AnyPort, Port, PortError};
-pub use vhost::{VhostError, VhostUser};
+pub use port::Port;
+pub use vhost::VhostUser;
 pub use virtqueue::RingMistake;
 pub use wait::wait_for_frames;
 pub use xdp::{XdpError, XdpSocket};

@@ -1,10 +1,12 @@
 //! Buffers for frames.
 
+pub(crate) mod free;
+
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::checks::{at, hold};
 use crate::dma::{Addressing, Dma, DmaError, HUGE_PAGE_BYTES};
-use crate::free::{Free, FreeList, PoolKind};
+use crate::pool::free::{Free, FreeList, PoolKind};
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
 pub const BUFFER_BYTES: usize = 2048;

@@ -6,8 +6,8 @@ use prony_ixgbe_regs as regs;
 
 use crate::checks::{at_mut, hold};
 use crate::dma::{DmaError, Ring};
-use crate::free::{Free, FreeList};
 use crate::mmio::Bar;
+use crate::pool::free::{Free, FreeList};
 use crate::pool::{BUFFER_BYTES, Buffers, Packet, Pool};
 
 /// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).

@@ -11,7 +11,7 @@ use std::io::{self, IoSlice, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{fs, io::ErrorKind};
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -19,13 +19,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 
 use crate::device::{Options, Statistics};
-use crate::dma::{Dma, DmaError};
+use crate::dma::Dma;
+use crate::peer::{PATIENCE, VhostError};
 use crate::pool::{Packet, Pool};
 use crate::port::Port;
 use crate::virtqueue::{Layout, ReceiveVirtqueue, RingMistake, TransmitVirtqueue};
 
-/// The longest that a peer takes for an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Flags of a message: version 1, an answer, an answer is wanted.
 const VERSION: u32 = 1;
 const VERSION_MASK: u32 = 3;
@@ -61,106 +60,6 @@ const SET_VRING_CALL: Request = Request(13, "SET_VRING_CALL");
 const GET_PROTOCOL_FEATURES: Request = Request(15, "GET_PROTOCOL_FEATURES");
 const SET_PROTOCOL_FEATURES: Request = Request(16, "SET_PROTOCOL_FEATURES");
 const SET_VRING_ENABLE: Request = Request(18, "SET_VRING_ENABLE");
-
-/// A peer that cannot be used, or not any more.
-#[derive(Debug, thiserror::Error)]
-pub enum VhostError {
-    /// The socket cannot be used.
-    #[error("cannot {what} {path}: {error}")]
-    Socket {
-        /// Attempted action as a verb phrase.
-        what: &'static str,
-        /// Path of the socket.
-        path: String,
-        /// Error that the kernel returned.
-        error: io::Error,
-    },
-    /// The connection has ended. The peer forgets its state with it: open the port again.
-    #[error("the peer of {path} closed the connection")]
-    Closed {
-        /// Path of the socket.
-        path: String,
-    },
-    /// There is no answer.
-    #[error("the peer of {path} did not answer {message} within {} s", PATIENCE.as_secs())]
-    TimedOut {
-        /// Path of the socket.
-        path: String,
-        /// Name of the message.
-        message: &'static str,
-    },
-    /// The answer is none of vhost-user.
-    #[error("the peer of {path} answered {message} with message {request}, flags {flags:#x}, {bytes} bytes")]
-    Answer {
-        /// Path of the socket.
-        path: String,
-        /// Name of the message.
-        message: &'static str,
-        /// Number of the message that came.
-        request: u32,
-        /// Its flags.
-        flags: u32,
-        /// Number of bytes in it.
-        bytes: u32,
-    },
-    /// The peer rejects a step of the set-up.
-    #[error("the peer of {path} rejected {message} with code {code}")]
-    Rejected {
-        /// Path of the socket.
-        path: String,
-        /// Name of the message.
-        message: &'static str,
-        /// Code in its answer.
-        code: u64,
-    },
-    /// The peer knows only devices before virtio 1.0.
-    #[error("the peer of {path} does not offer VIRTIO_F_VERSION_1, but {features:#x}")]
-    Features {
-        /// Path of the socket.
-        path: String,
-        /// Feature bits that it offers.
-        features: u64,
-    },
-    /// There is no memory for the rings.
-    #[error(transparent)]
-    Dma(#[from] DmaError),
-    /// The pool is one for cards.
-    #[error("the pool of {path} is one for cards: use `Pool::for_sockets`")]
-    Pool {
-        /// Path of the socket.
-        path: String,
-    },
-    /// The pool keeps its free buffers in memory that the peer can change.
-    #[error("the pool of {path} is an intrusive list, which the peer could change: use another kind")]
-    List {
-        /// Path of the socket.
-        path: String,
-    },
-    /// The pool has too few buffers for the receive ring.
-    #[error("expected {expected} free buffers in the pool, found {found}")]
-    Buffers {
-        /// Number of descriptors in the ring.
-        expected: usize,
-        /// Number of free buffers in the pool.
-        found: usize,
-    },
-    /// The peer did with a ring what no device does. The port does nothing any more.
-    #[error("the peer of {path} broke its {queue} queue: {mistake}")]
-    Ring {
-        /// Path of the socket.
-        path: String,
-        /// Which of them: receive or transmit.
-        queue: &'static str,
-        /// What it did.
-        mistake: RingMistake,
-    },
-    /// A message came that nobody asked for.
-    #[error("the peer of {path} sent a message that nobody asked for")]
-    Message {
-        /// Path of the socket.
-        path: String,
-    },
-}
 
 /// A virtio network device of another process, with one receive and one transmit queue.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ mod doubts;
 mod elf;
 mod export;
 mod flame;
+mod open;
 mod pairing;
 mod perf_script;
 mod profile;
@@ -20,6 +21,7 @@ mod shifts;
 mod space;
 mod stacks;
 mod symbols;
+pub mod take;
 mod unwind;
 mod zones;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use crate::elf::open_regular;
+use crate::open::open_regular;
 use crate::records::{Identity, Map};
 
 /// A place of code, the same for all processes that map it.

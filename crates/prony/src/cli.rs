@@ -21,7 +21,7 @@ use std::time::Duration;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
-pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
+pub use bench::{BenchArgs, SelftestArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};

@@ -5,20 +5,11 @@ pub mod restore;
 pub mod show;
 pub mod tune;
 
-use std::fmt::Write;
-
 use prony_machine::own::NotOurs;
 use prony_machine::{Tree, UndoError};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;
-
-/// Adds a line `name  value`, unless there is no value.
-fn line(out: &mut String, name: &str, value: impl AsRef<str>) {
-    if !value.as_ref().is_empty() {
-        let _ = writeln!(out, "  {name:<14}{}", value.as_ref());
-    }
-}
 
 fn is_root(tree: &Tree) -> bool {
     geteuid().is_root() || !tree.is_machine()

@@ -83,7 +83,7 @@ fn failure(error: RunError) -> Failure {
             // Ports of every number have the same addresses.
             let address = addresses(*port as u8 + 1).pop().unwrap_or_default();
             // A string takes everything.
-            let _ = write!(message, "; mistake of the driver at {address}: {}", prony_report::text::nic::event(event));
+            let _ = write!(message, "; mistake of the driver at {address}: {}", prony_report::nic::event(event));
         }
     }
     let failure = Failure::new(message);

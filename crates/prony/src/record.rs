@@ -1,17 +1,12 @@
 //! `prony record`: shows what a recording left.
 
-use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
-use prony_replay::{
-    PackLimits, RecordError, RecordOptions, RecordReport, RecordScope, RecordWarning, ReplayReport, Warning, exit_text,
-};
-use prony_text::{Untrusted, bytes, count, significant};
-use serde_json::json;
+use prony_replay::{PackLimits, RecordError, RecordOptions, RecordReport, RecordScope, ReplayReport, Warning};
+use prony_report::{json, text};
 
 use crate::cli::{RecordArgs, ReplayArgs, TrustArgs};
-use crate::demo::pack;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -33,19 +28,19 @@ pub fn run(
     }
     let report = record(args)?;
     if !args.json {
-        output::print(&text(args, &report))?;
+        output::print(&text::record::text(&args.output, &report, ended_by_limit(args, &report)))?;
     }
     for warning in &report.warnings {
-        eprintln!("warning: {}", warning_text(warning));
+        eprintln!("warning: {}", text::record::warning(warning));
     }
     // What this very command has recorded.
     let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
     let replay = ReplayArgs { explain: true, trust, ..ReplayArgs::of(args.output.clone()) };
     let checked = args.check.then(|| check(&replay)).transpose();
     if args.json {
-        let mut answer = answer(args, &report);
+        let mut answer = json::record::answer(&args.output, &report, ended_by_limit(args, &report));
         if let Ok(Some(checked)) = &checked {
-            answer["check"] = prony_report::json::replay::answer(checked);
+            answer["check"] = json::replay::answer(checked);
         }
         output::print_json(&answer)?;
     }
@@ -105,86 +100,6 @@ fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
         Ok(code) => Exit::Server(code),
         Err(_) => Exit::Server(u8::MAX),
     }
-}
-
-/// Answer to a recording, as text for people.
-fn text(args: &RecordArgs, report: &RecordReport) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}: recorded {} s, {}, {}",
-        Untrusted::new(&args.output),
-        significant(report.recorded_s),
-        count(report.frames, "frame"),
-        bytes(report.file_bytes),
-    );
-    let processes = match report.processes {
-        0 | 1 => String::new(),
-        several => format!(" of {several} processes"),
-    };
-    let _ = writeln!(
-        out,
-        "  {}{processes}, {} with {}",
-        count(report.records, "call"),
-        count(report.outputs, "output"),
-        count(report.output_bytes, "byte"),
-    );
-    if let Some(waited_s) = report.noticeable_wait_s() {
-        let _ = writeln!(
-            out,
-            "  threads were ready and waited for their turn: {} s in total, as one runs at a time",
-            significant(waited_s)
-        );
-    }
-    let limit = if ended_by_limit(args, report) { ", after the time of --for" } else { "" };
-    let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
-    pack::lines(&mut out, &report.packed);
-    out
-}
-
-/// A warning in one sentence.
-fn warning_text(warning: &RecordWarning) -> String {
-    match warning {
-        RecordWarning::Written(path) => format!(
-            "the server wrote `{}`, which is outside any --state directory: a replay writes it too, and reads its \
-             content at that time",
-            path.display()
-        ),
-        RecordWarning::Note(note) => note.clone(),
-        RecordWarning::LivesOn(processes) => {
-            let named: Vec<String> = processes.iter().map(|(pid, name)| format!("`{name}` ({pid})")).collect();
-            let [it, verb] = if named.len() == 1 { ["it", "lives"] } else { ["them", "live"] };
-            format!("{} {verb} on: the recording ended without {it}", named.join(", "))
-        }
-        RecordWarning::NotListed(error) => {
-            format!("the demo cannot be added to the list of demos recorded here: {error}")
-        }
-    }
-}
-
-fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
-    let (exit_code, exit_signal) = match report.exit {
-        ServerExit::Code(code) => (Some(code), None),
-        ServerExit::Signal(signal) => (None, Some(signal)),
-        ServerExit::Cut => (None, None),
-    };
-    json!({
-        "demo": args.output.to_string_lossy(),
-        "recorded_s": report.recorded_s,
-        "processes": report.processes,
-        "records": report.records,
-        "frames": report.frames,
-        "outputs": report.outputs,
-        "output_bytes": report.output_bytes,
-        "threads_waited_s": report.threads_waited_s,
-        "file_bytes": report.file_bytes,
-        "exit": exit_text(report.exit),
-        "exit_code": exit_code,
-        "exit_signal": exit_signal,
-        "ended_by_limit": ended_by_limit(args, report),
-        "packed": pack::answer(&report.packed),
-        "warnings": report.warnings.iter().map(warning_text).collect::<Vec<_>>(),
-    })
 }
 
 /// Runs the server under the recorder.

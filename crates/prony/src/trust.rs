@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use prony_demo::Header;
-use prony_replay::{KnownDemos, KnownError, Privilege, TrustedDemos, kept_from_strangers, loads_code};
+use prony_replay::{KnownDemos, KnownError, Privilege, TrustedDemos, code_variables, recorded_command};
 use prony_text::Untrusted;
 
 use crate::cli::TrustArgs;
@@ -64,7 +64,7 @@ pub fn of(demo: &Path, header: &Header, build: bool, args: &TrustArgs) -> Result
 fn question(demo: &Path, header: &Header, build: bool) -> String {
     let mut out = format!("{} was not recorded by you on this machine. It\n", demo.display());
     if !build {
-        let _ = writeln!(out, "  runs           {}", command(header));
+        let _ = writeln!(out, "  runs           {}", recorded_command(header));
         let _ = writeln!(out, "  in             {}", shown(&header.cwd));
         let variables = code_variables(header);
         if !variables.is_empty() {
@@ -87,17 +87,6 @@ fn is_confirmed(question: &str) -> bool {
     io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-/// Names of the recorded variables by which code or files are chosen.
-pub fn code_variables(header: &Header) -> Vec<String> {
-    header.environment.iter().filter(|(name, _)| loads_code(name)).map(|(name, _)| shown(name)).collect()
-}
-
-/// Names of the recorded variables that a build gets although the demo is neither own nor trusted.
-pub fn variables_kept(header: &Header) -> Vec<String> {
-    let kept = header.environment.iter().filter(|(name, value)| name == b"PATH" || kept_from_strangers(name, value));
-    kept.map(|(name, _)| shown(name)).collect()
-}
-
 /// The options that give the build these variables as they were recorded. The warnings of a replay name all of them.
 pub fn keep_options(names: &[String]) -> String {
     const NAMED_MOST: usize = 3;
@@ -105,16 +94,6 @@ pub fn keep_options(names: &[String]) -> String {
         0..=NAMED_MOST => names.iter().map(|name| format!("--keep-variable {name}")).collect::<Vec<_>>().join(" "),
         many => format!("--keep-variable NAME for each of the {many} that it needs"),
     }
-}
-
-/// The recorded command, as a shell takes it.
-pub fn command(header: &Header) -> String {
-    let quoted = |argument: &Vec<u8>| {
-        let text = shown(argument);
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_+=./:,@%".contains(c);
-        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-    };
-    header.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Bytes of a demo on a terminal.

@@ -48,4 +48,5 @@ pub use run::tape::lay_out_demo;
 pub use server::environment::{Origin, kept_from_strangers, loads_code};
 pub use server::library::has_i386;
 pub use server::program::ProgramError;
+pub use server::recorded::{code_variables, recorded_command, variables_kept};
 pub use verdict::numbers::{Number, NumberChange, NumberForm};

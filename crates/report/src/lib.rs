@@ -9,7 +9,9 @@
 // What is to be shown, and the words for it.
 mod bench;
 pub mod compare;
+pub mod demo;
 pub mod divergence;
+pub mod nic;
 pub mod profile;
 mod study;
 pub mod words;
@@ -34,7 +36,7 @@ pub use bench::demos::failure as demo_failure;
 pub use extras::Extras;
 pub use html::bench::{Bench, Comparison, Several, page as page_of_bench, page_of_pairs};
 pub use html::compare::page_of_comparison;
-pub use html::demo::{Divergence, Replay, View};
+pub use html::demo::{Divergence, Replay, StoredError, StoredReplay, View};
 pub use html::grid::{Grid, GridCell, GridRow};
 pub use html::limits::limits_curves;
 pub use html::stored::Stored;

@@ -1,6 +1,7 @@
 //! A profile that was taken, as renderers need it.
 
-use prony_profile::{Component, Profile, Recording};
+use prony_profile::{Component, Pair, Profile, Recording, Stacks};
+use prony_text::thousands;
 
 /// Samples and profile that the answer is made from.
 pub struct Found<'a> {
@@ -40,3 +41,29 @@ pub struct Shown<'a> {
 
 /// Error rate of every interval of a share.
 pub const LEVEL: f64 = 0.05;
+
+/// Both profiles: their names, and their stacks in one vocabulary.
+#[derive(Debug)]
+pub struct Compared {
+    /// Names of both.
+    pub names: [String; 2],
+    /// Stacks of both, in one vocabulary.
+    pub pair: Pair,
+}
+
+/// Stack samples of several runs.
+pub fn observations(runs: &[Stacks]) -> u64 {
+    runs.iter().map(Stacks::observations).sum()
+}
+
+impl Compared {
+    /// `5,000 and 5,100 stack samples`, with the runs where there are several.
+    pub fn samples(&self) -> String {
+        let [a, b] = [&self.pair.a, &self.pair.b];
+        let samples = format!("{} and {} stack samples", thousands(observations(a)), thousands(observations(b)));
+        match a.len().max(b.len()) {
+            1 => samples,
+            _ => format!("{samples}, of {} and {} runs", a.len(), b.len()),
+        }
+    }
+}

@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 use prony_softnic::{Event, Rate, Receipt, Sizes};
 
 use crate::driver::Driver;
+use crate::driver::descendants;
+use crate::error::RunError;
 use crate::namespace::Binding;
-use crate::nic::{Nic, Notice};
+use crate::nic::Nic;
+use crate::notices::Notice;
 use crate::options::{Mode, Options};
-use crate::run::{RunError, descendants};
 
 pub use traces::{TRACES, Trace};
 

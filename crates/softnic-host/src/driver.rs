@@ -15,8 +15,9 @@ use rustix::process::{
 
 use crate::namespace::Binding;
 use crate::options::Options;
-use crate::slice;
+use crate::scheduling;
 use crate::vfio::seccomp::join_device;
+use prony_machine::Tree;
 
 /// Output that is kept, counted from its end.
 const OUTPUT_BYTES: u64 = 16 << 10;
@@ -71,7 +72,7 @@ impl Driver {
             Ok(None) => None,
             // Ended; or waited for already, of which `Child` knows the status.
             Ok(Some(_)) | Err(_) => {
-                slice::go_last();
+                scheduling::go_last();
                 self.child.try_wait().ok().flatten()
             }
         }
@@ -114,7 +115,7 @@ impl Driver {
         }
         let _ = kill_process_group(group, Signal::KILL);
         status.or_else(|| {
-            slice::go_last();
+            scheduling::go_last();
             self.child.wait().ok()
         })
     }
@@ -124,4 +125,20 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A process and all that it started.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut at = 0;
+    while at < found.len() {
+        let tasks = Tree::machine().names(&format!("/proc/{}/task", found[at]));
+        for task in tasks {
+            let children =
+                Tree::machine().read(&format!("/proc/{}/task/{task}/children", found[at])).unwrap_or_default();
+            found.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+        at += 1;
+    }
+    found
 }

@@ -12,12 +12,11 @@ use prony_softnic::{
 use crate::bar::Bar;
 use crate::clock::Clock;
 use crate::dma_map::{DmaMap, who_maps};
+use crate::error::RunError;
 use crate::guard;
 use crate::namespace::{self, Binding, Devices};
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 use crate::port::{Port, Written, bits};
-use crate::run::RunError;
-use crate::serve::Frame;
 use crate::set_up::SetUp;
 use crate::vfio::{DriverAction, Vfio};
 
@@ -27,17 +26,6 @@ const BURST: u32 = 64;
 const PAUSE: Duration = Duration::from_micros(20);
 /// Time between two looks for calls of a driver whose ports all work.
 const CALLS_NS: u64 = 500_000;
-
-/// An event, and the port that it is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Notice {
-    /// Time in nanoseconds since the device was made.
-    pub time_ns: u64,
-    /// Number of the port, from 0.
-    pub port: usize,
-    /// Event of the port's device.
-    pub event: Event,
-}
 
 /// One direction of the wire: what enters a port, until it leaves one.
 #[derive(Debug)]
@@ -499,4 +487,17 @@ impl Nic {
 #[inline]
 fn at_once(device: &Device) -> u64 {
     u64::from(device.receive_descriptors(0)).saturating_sub(64).max(1)
+}
+
+/// A frame on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Time in nanoseconds since the device was made.
+    pub time_ns: u64,
+    /// Number of the port, from 0.
+    pub port: usize,
+    /// To or from the driver.
+    pub direction: Direction,
+    /// Content, without the frame check sequence.
+    pub bytes: Vec<u8>,
 }

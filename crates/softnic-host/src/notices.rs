@@ -5,10 +5,19 @@ use std::collections::BTreeMap;
 
 use prony_softnic::Event;
 
-use crate::nic::Notice;
-
 /// Events that are kept one by one. When there are more, the older half is only counted.
 const LATEST_MAX: usize = 16 << 10;
+
+/// An event, and the port that it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// Time in nanoseconds since the device was made.
+    pub time_ns: u64,
+    /// Number of the port, from 0.
+    pub port: usize,
+    /// Event of the port's device.
+    pub event: Event,
+}
 
 /// Mistakes of drivers by port and kind: how often each came, and the first of them.
 pub(crate) type Tally = BTreeMap<(usize, &'static str), (u64, Notice)>;

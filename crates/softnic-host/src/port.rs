@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register};
+use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
 use prony_softnic::Device;
 
 use crate::bar::Bar;
@@ -20,6 +20,17 @@ pub struct Written {
     pub offset: u32,
     /// Value that the driver wrote.
     pub value: u32,
+}
+
+impl Written {
+    /// Name of the register: `RDT[0]`, or its offset.
+    pub fn register(self) -> String {
+        match find(self.offset) {
+            Some((register, index)) if register.is_array => format!("{}[{index}]", register.name),
+            Some((register, _)) => register.name.to_owned(),
+            None => format!("{:#07x}", self.offset),
+        }
+    }
 }
 
 /// A port and its register file.

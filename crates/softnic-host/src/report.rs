@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prony_softnic::{Counts, Histogram};
 
-use crate::nic::Notice;
+use crate::notices::Notice;
 use crate::options::Options;
 
 /// A direction of the wire: frames that entered one port.

@@ -1,7 +1,9 @@
 //! A driver under load: from its start to the report.
 
+mod slice;
+
 use std::io;
-use std::process::ExitStatus;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,10 +11,9 @@ use std::time::{Duration, Instant};
 use prony_machine::{CpuSet, Tree, affinity};
 
 use crate::clock::ticks;
-use crate::dma_map::MapError;
-use crate::driver::Driver;
-use crate::namespace::NamespaceError;
-use crate::nic::{Nic, Notice, Stream};
+use crate::driver::{Driver, descendants};
+use crate::error::RunError;
+use crate::nic::{Nic, Stream};
 use crate::options::{Mode, Options};
 use crate::report::{Report, Slices, StreamReport, Window};
 
@@ -29,89 +30,6 @@ const STALL_NS: u64 = 500_000;
 /// Number of windows in a measurement.
 const WINDOWS: u32 = 10;
 const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
-
-/// Reasons why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// There is no place for the driver.
-    #[error(transparent)]
-    Namespace(#[from] NamespaceError),
-    /// Its memory cannot be found.
-    #[error(transparent)]
-    Map(#[from] MapError),
-    /// The driver could not be started.
-    #[error("cannot start {program}: {error}")]
-    Start {
-        /// Program of the driver, as given.
-        program: String,
-        /// Error that the kernel returned.
-        error: io::Error,
-    },
-    /// It ended before the measurement did.
-    #[error("the driver ended {}: {status}", if *is_measuring { "during the measurement" } else { "before all ports worked" })]
-    Ended {
-        /// Exit status of the driver.
-        status: ExitStatus,
-        /// The last that it printed.
-        output: String,
-        /// False if it had not set up all ports.
-        is_measuring: bool,
-        /// Somebody changed the number of huge pages: from, to.
-        huge_pages_changed: Option<(u64, u64)>,
-    },
-    /// It did not set up all ports in time.
-    #[error("the driver did not set up {address} within {} s: {missing}", timeout.as_secs_f64())]
-    NotReady {
-        /// The first port that does not work.
-        address: String,
-        /// Step of the set-up that the port lacks.
-        missing: &'static str,
-        /// Time that the driver had for the set-up.
-        timeout: Duration,
-        /// The last that the driver printed.
-        output: String,
-    },
-    /// No frame came out although the driver was ready.
-    #[error("no frame came out in {seconds:.3} s, of {delivered} that went in")]
-    NoFrames {
-        /// Length of the measurement, in seconds.
-        seconds: f64,
-        /// Frames that were put into the driver's memory since it was started.
-        delivered: u64,
-        /// Mistakes of the driver, each kind once for each port, and their number.
-        mistakes: Vec<(u64, Notice)>,
-        /// The last that the driver printed.
-        output: String,
-    },
-    /// The driver ran out of frames in every slice, or in those in which frames left it.
-    #[error(
-        "slices do not say how fast the driver is: it ran out of frames in {dry} of {all}, in which most of its frames left"
-    )]
-    NoSlice {
-        /// Slices in which it ran out of frames.
-        dry: u64,
-        /// Number of slices in the measurement.
-        all: u64,
-        /// Mistakes of the driver, as of [`RunError::NoFrames`].
-        mistakes: Vec<(u64, Notice)>,
-        /// The last that the driver printed.
-        output: String,
-    },
-    /// The CPUs cannot be used as asked.
-    #[error("cannot run on CPU {cpu}: {error}")]
-    Cpu {
-        /// Number of the CPU.
-        cpu: u32,
-        /// Error that the kernel returned.
-        error: io::Error,
-    },
-    /// Interrupted before there was something to report.
-    #[error("interrupted before the measurement began")]
-    Interrupted,
-    /// Error that the kernel returned.
-    #[error("cannot make the device: {0}")]
-    Io(#[from] io::Error),
-}
 
 /// Runs a driver under load.
 ///
@@ -149,11 +67,11 @@ impl<'a> Run<'a> {
         pin(driver_cpu)?;
         let is_slice = matches!(options.mode, Mode::Slice { .. });
         if is_slice {
-            crate::slice::favour_children()?;
+            crate::scheduling::favour_children()?;
         }
         let started = Driver::start(options);
         if is_slice {
-            crate::slice::go_first()?;
+            crate::scheduling::go_first()?;
         }
         // A driver does not let go of its CPU while it waits for the device to reset itself.
         let set_up_cpu = if device_cpu == driver_cpu { other_cpu } else { device_cpu };
@@ -179,7 +97,7 @@ impl<'a> Run<'a> {
     fn finish(mut self) -> Result<Report, RunError> {
         self.set_up()?;
         if matches!(self.options.mode, Mode::Slice { .. }) {
-            crate::slice::go_first()?;
+            crate::scheduling::go_first()?;
         }
         pin(self.device_cpu)?;
         self.nic.set_rate(Some(self.options.rate));
@@ -188,7 +106,7 @@ impl<'a> Run<'a> {
                 self.move_frames(self.options.warm_up, |_| {})?;
                 self.measure_across_cores()?
             }
-            Mode::Slice { interval } => crate::slice::measure(&mut self, interval)?,
+            Mode::Slice { interval } => slice::measure(&mut self, interval)?,
         };
         let generated = self.end_of_measurement(&mut measured);
         self.drain();
@@ -474,20 +392,4 @@ fn cpus(options: &Options) -> Result<(u32, u32, u32), RunError> {
 
 fn pin(cpu: u32) -> Result<(), RunError> {
     affinity::set_allowed(&CpuSet::from_iter([cpu])).map_err(|error| RunError::Cpu { cpu, error })
-}
-
-/// A process and all that it started.
-pub(crate) fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
-    let mut at = 0;
-    while at < found.len() {
-        let tasks = Tree::machine().names(&format!("/proc/{}/task", found[at]));
-        for task in tasks {
-            let children =
-                Tree::machine().read(&format!("/proc/{}/task/{task}/children", found[at])).unwrap_or_default();
-            found.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
-        }
-        at += 1;
-    }
-    found
 }

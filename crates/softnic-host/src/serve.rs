@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_softnic::{Direction, Rate, Sizes};
+use prony_softnic::{Rate, Sizes};
 
 use crate::driver::Driver;
+use crate::driver::descendants;
+use crate::error::RunError;
 use crate::namespace::Binding;
-use crate::nic::{Nic, Notice};
+use crate::nic::{Frame, Nic};
+use crate::notices::Notice;
 use crate::options::{Mode, Options};
 use crate::port::Written;
-use crate::run::{RunError, descendants};
 
 /// Time between two looks at all registers.
 const LOOK: Duration = Duration::from_micros(20);
@@ -79,19 +81,6 @@ pub enum DeviceEvent<'a> {
     Notice(Notice),
     /// A frame that entered or left a port.
     Frame(&'a Frame),
-}
-
-/// A frame on the wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// Time in nanoseconds since the device was made.
-    pub time_ns: u64,
-    /// Number of the port, from 0.
-    pub port: usize,
-    /// To or from the driver.
-    pub direction: Direction,
-    /// Content, without the frame check sequence.
-    pub bytes: Vec<u8>,
 }
 
 /// Frames of one port while the device was there.

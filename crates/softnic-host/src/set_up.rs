@@ -3,7 +3,7 @@
 
 use prony_machine::{CpuSet, Tree, affinity};
 
-use crate::slice;
+use crate::scheduling;
 
 /// Time after a write to a register in which a driver is taken to set up the port, while it has no queues that work.
 const SETTING_UP_NS: u64 = 10_000_000_000;
@@ -49,7 +49,7 @@ impl SetUp {
         let taken: Vec<u32> = drivers.iter().flat_map(|&pid| running_on(pid)).collect();
         let Some(cpu) = before.iter().find(|cpu| !taken.contains(cpu)) else { return };
         if affinity::set_allowed(&CpuSet::from_iter([cpu])).is_ok() {
-            let _ = slice::go_first();
+            let _ = scheduling::go_first();
             self.hurry = Some(before);
         }
     }
@@ -58,7 +58,7 @@ impl SetUp {
     pub(crate) fn end(&mut self) {
         self.written_ns = None;
         if let Some(before) = self.hurry.take() {
-            slice::go_last();
+            scheduling::go_last();
             let _ = affinity::set_allowed(&before);
         }
     }

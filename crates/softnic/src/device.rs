@@ -1,22 +1,24 @@
 //! One port: its registers, its queues, its link.
 
+pub(crate) mod burst;
+pub(crate) mod interrupts;
+pub(crate) mod offload;
+pub(crate) mod receive;
+pub(crate) mod transmit;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
 
-use crate::burst;
+use crate::device::interrupts::Interrupts;
+use crate::device::receive::{Filter, ReceiveQueue, Vlan};
+use crate::device::transmit::TransmitQueue;
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
-use crate::interrupts::Interrupts;
-use crate::numbered::{Queues, Registers};
-use crate::receive::{Filter, ReceiveQueue, Vlan};
+use crate::numbered::{QUEUES, Queues, Registers};
 use crate::ring::Ring;
 use crate::rss::Rss;
 use crate::statistics::Statistics;
-use crate::transmit::TransmitQueue;
-
-/// Queues of each direction: those of RSS (datasheet 7.1.2).
-pub const QUEUES: usize = 16;
 
 /// Time from a reset, or from the start of negotiation, until the link is up, in nanoseconds. Shorter than real ones, which
 /// take seconds; long enough for a driver that does not wait to find the link down.

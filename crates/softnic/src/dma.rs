@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::ring::DESCRIPTOR_BYTES;
+/// Length of a descriptor, in bytes.
+pub(crate) const DESCRIPTOR_BYTES: u64 = 16;
 
 /// An access to memory that the driver does not have mapped for DMA, in whole or in part. Nothing was read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -8,19 +8,14 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
-mod burst;
 mod device;
 mod dma;
 mod event;
-mod interrupts;
 mod numbered;
-mod offload;
 mod packet;
-mod receive;
 mod ring;
 mod rss;
 mod statistics;
-mod transmit;
 
 mod frame;
 mod generator;
@@ -31,13 +26,14 @@ mod validator;
 
 pub use hdrhistogram::Histogram;
 
-pub use burst::Receipts;
-pub use device::{Device, QUEUES};
+pub use device::Device;
+pub use device::burst::Receipts;
+pub use device::receive::Receipt;
 pub use dma::{DmaFault, DmaMemory, PagedMemory};
 pub use event::{Direction, Event, Malformed, Target};
 pub use frame::{ETHERTYPE, FLOW_BYTES_MIN, FLOWS_MAX, FRAME_BYTES_MAX, FRAME_BYTES_MIN, stream_at};
 pub use generator::{FRAMES_MAX, Generator};
+pub use numbered::QUEUES;
 pub use pacer::{Pacer, Rate};
-pub use receive::Receipt;
 pub use sizes::{Sizes, SizesError};
 pub use validator::{Counts, Validator};

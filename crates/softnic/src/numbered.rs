@@ -4,7 +4,8 @@ use std::ops::{Index, IndexMut};
 
 use prony_ixgbe_regs::BAR_BYTES;
 
-use crate::device::QUEUES;
+/// Queues of each direction: those of RSS (datasheet 7.1.2).
+pub const QUEUES: usize = 16;
 
 const WORDS: usize = BAR_BYTES / 4;
 const _: () =

@@ -4,11 +4,10 @@
 //! in the ring; so nothing here overflows, and where a number could it would wrap and not panic.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use crate::burst::BURST;
-use crate::dma::{DmaFault, DmaMemory};
+use crate::dma::{DESCRIPTOR_BYTES, DmaFault, DmaMemory};
 
-/// Length of a descriptor, in bytes.
-pub(crate) const DESCRIPTOR_BYTES: u64 = 16;
+/// Frames of a burst.
+pub(crate) const BURST: usize = 32;
 /// Datasheet 8.2.3.8.3: the length is a multiple of 128 bytes, and at most 8 K descriptors.
 const RING_BYTES_STEP: u32 = 128;
 const RING_BYTES_MAX: u32 = 8192 * 16;

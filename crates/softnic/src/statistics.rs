@@ -5,8 +5,7 @@
 
 use prony_ixgbe_regs as regs;
 
-use crate::device::QUEUES;
-use crate::numbered::Queues;
+use crate::numbered::{QUEUES, Queues};
 
 /// Bytes of the frame check sequence: the byte counters include it (datasheet 8.2.3.23.22).
 const FCS_BYTES: usize = 4;

@@ -232,6 +232,13 @@ pub struct Progress {
     pub reasons: BTreeMap<String, u64>,
 }
 
+impl Progress {
+    /// Total of the counts of several machines.
+    pub fn total(machines: &[Progress]) -> ledger::Counts {
+        machines.iter().fold(ledger::Counts::default(), |all, one| all.and(one.counts))
+    }
+}
+
 impl Directory {
     /// Progress of each machine, in the order of the study file.
     ///

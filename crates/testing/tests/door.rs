@@ -28,3 +28,20 @@ fn the_command_has_no_threshold_and_makes_no_test() {
     }
     assert!(found.is_empty(), "decided in the command:\n{}", found.join("\n"));
 }
+
+/// Files that start this very program, or become another one.
+const STARTERS: [&str; 3] = ["doctor.rs", "nic/guard.rs", "nic/join.rs"];
+
+#[test]
+fn the_command_starts_no_program_but_itself() {
+    let sources = root().join("crates/prony/src");
+    let starts = |file: &std::path::PathBuf| {
+        let within = file.strip_prefix(&sources).expect("it was found there");
+        let text = fs::read_to_string(file).expect("text");
+        text.contains("Command::new(").then(|| within.display().to_string())
+    };
+    let mut found: Vec<String> =
+        rust_below(&sources).iter().filter_map(starts).filter(|file| !file.starts_with("cli")).collect();
+    found.sort();
+    assert_eq!(found, STARTERS, "started in the command");
+}

@@ -9,6 +9,7 @@
 
 mod character;
 mod csv;
+mod date;
 mod errors;
 mod markup;
 mod number;
@@ -19,6 +20,7 @@ mod table;
 mod untrusted;
 
 pub use csv::csv_field;
+pub use date::date;
 pub use errors::without_error_numbers;
 pub use markup::{Markup, markdown, markdown_code};
 pub use number::{count, duration, fixed, percent, plain, rounded, signed, significant, thousands};

@@ -1,5 +1,6 @@
 //! Runs a command on a quiet machine.
 
+use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitStatus};
 
@@ -29,8 +30,9 @@ impl Tuning<'_> {
     /// `fifo`: under `SCHED_FIFO` instead of a nice value.
     ///
     /// # Errors
-    /// When it cannot be started.
-    pub fn run(&self, command: &mut Command, cpus: &CpuSet, fifo: bool, signals: &Signals) -> io::Result<Ran> {
+    /// When it has no word, or cannot be started.
+    pub fn run(&self, command: &[OsString], cpus: &CpuSet, fifo: bool, signals: &Signals) -> io::Result<Ran> {
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut lacked = Vec::new();
         // The command inherits all of it; this process is put back before it waits, so that what it
         // does itself stays away from the command.
@@ -39,7 +41,7 @@ impl Tuning<'_> {
             lacked.push(("the shield", error));
         }
         let own = self.tree.is_machine().then(|| Own::give_up(cpus, fifo, &mut lacked));
-        let child = command.spawn();
+        let child = Command::new(program).args(arguments).spawn();
         if let Some(own) = own {
             own.take_back();
         }

@@ -1,6 +1,6 @@
 //! Inlined calls from debug information: of the file itself, and split from it (`.dwo` and `.dwp`; DWARF 5, 7.3).
 //!
-//! A file names its split debug information by paths of its own choice, so these are opened as [`elf::open_named`] has
+//! A file names its split debug information by paths of its own choice, so these are opened as [`open_named`] has
 //! it, and all of them together stay within a budget.
 #![deny(clippy::indexing_slicing)]
 
@@ -20,6 +20,7 @@ use object::Object as _;
 use super::SourceLine;
 use super::demangle::demangle;
 use crate::elf;
+use crate::open::open_named;
 
 /// Deeper, calls that were inlined into each other are cut.
 const INLINED_MOST: usize = 256;
@@ -133,7 +134,7 @@ impl DebugInfo {
     /// The bytes of a file with split debug information, if it may be read and is not too much.
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let left = self.split_bytes_left.get();
-        let read = elf::open_named(path, self.owner).and_then(|file| {
+        let read = open_named(path, self.owner).and_then(|file| {
             let found = file.metadata()?.len();
             elf::within("split debug information", left, found).map_err(io::Error::other)?;
             let bytes = elf::read_opened(file)?;

@@ -9,7 +9,8 @@ use object::{Object as _, ObjectSection as _};
 use super::debug_info::{DebugInfo, Refused};
 use super::demangle::demangle;
 use super::{NoSymbols, SourceLine};
-use crate::elf::{self, Functions, Segments, open_regular, read_opened};
+use crate::elf::{self, Functions, Segments, read_opened};
+use crate::open::{open_named, open_regular};
 use crate::space::{FileIdentity, Object};
 
 /// Symbols and lines of one file.
@@ -148,7 +149,7 @@ fn debug_file(id: Option<&[u8]>, path: &Path, owner: u32, file: &object::File<'_
 /// The first of these files that may be read for a program of this user, with its owner.
 fn first_file(paths: impl IntoIterator<Item = PathBuf>, path: &Path, owner: u32) -> Option<(PathBuf, u32, Vec<u8>)> {
     let mut others = paths.into_iter().filter(|found| found != path);
-    let (found, file) = others.find_map(|found| elf::open_named(&found, owner).ok().map(|file| (found, file)))?;
+    let (found, file) = others.find_map(|found| open_named(&found, owner).ok().map(|file| (found, file)))?;
     let owner = file.metadata().ok()?.uid();
     Some((found, owner, read_opened(file).ok()?))
 }

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
 
+use prony_bench::parameters::{Parameter, SUBJECTS_MOST, combinations, filled};
+use prony_bench::pyperf::executable;
 use prony_bench::{CommandError, CommandLine, Reference, Subject, worker};
 use prony_report::words::letter;
 
 use super::shell;
-use crate::cli::{BenchArgs, Parameter};
+use crate::cli::BenchArgs;
 use crate::failure::Failure;
-
-/// More than this is a study, not a comparison.
-const SUBJECTS_MOST: usize = 64;
 
 /// Every command with every combination of parameters, in the order given.
 ///
@@ -169,15 +167,6 @@ fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
     Ok(statements)
 }
 
-/// The interpreter itself, where the name stands for a script that looks for it each time, as pyenv's do.
-pub fn executable(interpreter: &str) -> String {
-    let asked =
-        Command::new(interpreter).args(["-c", "import sys; print(sys.executable)"]).stdin(Stdio::null()).output();
-    let answer = asked.ok().filter(|asked| asked.status.success());
-    let path = answer.and_then(|answer| String::from_utf8(answer.stdout).ok()).map(|path| path.trim().to_owned());
-    path.filter(|path| !path.is_empty()).unwrap_or_else(|| interpreter.to_owned())
-}
-
 /// Everything that stands in place of a name in braces.
 fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>, Failure> {
     let mut parameters = args.parameter.clone();
@@ -187,8 +176,9 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>, Failure> {
         })?);
     }
     for words in args.parameter_scan.chunks_exact(3) {
-        let values = scan(&words[1], &words[2], args.parameter_step_size.as_deref())?;
-        parameters.push(Parameter { name: words[0].clone(), values });
+        let step = args.parameter_step_size.as_deref().unwrap_or("1");
+        let scanned = Parameter::scan(&words[0], &words[1], &words[2], step);
+        parameters.push(scanned.map_err(|error| Failure::new(format!("--parameter-scan: {error}")))?);
     }
     for (place, parameter) in parameters.iter().enumerate() {
         if parameters[..place].iter().any(|other| other.name == parameter.name) {
@@ -196,46 +186,6 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>, Failure> {
         }
     }
     Ok(parameters)
-}
-
-/// From `min` to `max`, with as many decimals as the numbers given have.
-fn scan(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, Failure> {
-    let number = |text: &str| {
-        text.parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite())
-            .ok_or_else(|| Failure::new(format!("--parameter-scan: expected a number, found `{text}`")))
-    };
-    let (low, high, by) = (number(min)?, number(max)?, number(step.unwrap_or("1"))?);
-    if high < low || by <= 0.0 {
-        return Err(Failure::new(format!(
-            "--parameter-scan: expected a step above zero from the lower to the higher, found {low} to {high} by {by}"
-        )));
-    }
-    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, digits)| digits.len());
-    let digits = [min, step.unwrap_or("1")].map(decimals).into_iter().max().unwrap_or(0);
-    // Half a thousandth of a step, for steps that binary numbers cannot hold, as 0.1.
-    let steps = ((high - low) / by + 0.0005).floor();
-    if steps >= SUBJECTS_MOST as f64 {
-        return Err(Failure::new(format!("expected at most {SUBJECTS_MOST} values, found {}", steps + 1.0)));
-    }
-    Ok((0..=steps as usize).map(|place| format!("{:.digits$}", low + by * place as f64)).collect())
-}
-
-/// Every way to choose one value of each parameter; the last one changes fastest.
-fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
-    parameters.iter().fold(vec![BTreeMap::new()], |before, parameter| {
-        let with = |chosen: &BTreeMap<String, String>, value: &String| {
-            let mut chosen = chosen.clone();
-            chosen.insert(parameter.name.clone(), value.clone());
-            chosen
-        };
-        before.iter().flat_map(|chosen| parameter.values.iter().map(move |value| with(chosen, value))).collect()
-    })
-}
-
-fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
 fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
@@ -249,31 +199,5 @@ fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
         CommandError::NotInPath(_) => failure.hint("give its path, or use --shell for shell built-ins and aliases"),
         CommandError::NoFile(_) => failure,
         CommandError::NotExecutable(name) => failure.hint(format!("`chmod +x {name}`")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scan_has_the_decimals_of_its_numbers() {
-        let values = |min, max, step| scan(min, max, step).map_err(|failure| failure.to_string());
-        assert_eq!(values("1", "4", None), Ok(["1", "2", "3", "4"].map(str::to_owned).to_vec()));
-        assert_eq!(values("0.3", "0.7", Some("0.2")), Ok(["0.3", "0.5", "0.7"].map(str::to_owned).to_vec()));
-        assert_eq!(values("-1", "1", None), Ok(["-1", "0", "1"].map(str::to_owned).to_vec()));
-        for (min, max, step) in [("2", "1", None), ("1", "x", None), ("1", "2", Some("0")), ("1", "1000", None)] {
-            assert!(values(min, max, step).is_err(), "{min} {max} {step:?}");
-        }
-    }
-
-    #[test]
-    fn parameters_multiply_and_the_last_changes_fastest() {
-        let parameters = ["a=1,2", "b=x,y"].map(|text| {
-            let (name, values) = text.split_once('=').expect("it has one");
-            Parameter::new(name, values).expect("it has both")
-        });
-        let texts: Vec<String> = combinations(&parameters).iter().map(|values| filled("{a}{b}{c}", values)).collect();
-        assert_eq!(texts, ["1x{c}", "1y{c}", "2x{c}", "2y{c}"]);
     }
 }

@@ -1,10 +1,7 @@
 //! `prony bench --pyperf`: every benchmark of scripts that use `pyperf.Runner`, judged one after the other.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::process::{Command, Stdio};
-
-use prony_bench::{CommandLine, Commands, Ended, Event, Measured, Options, Subject, Suite, worker};
+use prony_bench::pyperf::{Script, ScriptError, common};
+use prony_bench::{CommandLine, Commands, Ended, Event, Measured, Options, Suite};
 use prony_machine::Interrupt;
 use prony_report::text;
 use prony_text::count;
@@ -12,21 +9,11 @@ use prony_text::count;
 use super::commands::{failure, options};
 use super::exports::Exports;
 use super::live::Live;
-use super::subjects::{executable, reference};
+use super::subjects::reference;
 use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
-
-/// A script under an interpreter.
-struct Script {
-    name: String,
-    interpreter: String,
-    /// The script and its arguments.
-    words: Vec<String>,
-    /// Names of its benchmarks, in order.
-    benchmarks: Vec<String>,
-}
 
 /// Measures every benchmark that all scripts have, and prints the answer on each as soon as it is known.
 ///
@@ -34,7 +21,7 @@ struct Script {
 /// What kept it from running, a script that failed among it.
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let scripts = scripts(args)?;
-    let common = common(&scripts)?;
+    let common = in_all(&scripts)?;
     if args.svg.is_some() && common.len() > 1 {
         return Err(Failure::new(format!("--svg: expected one benchmark, found {}", common.len()))
             .hint("--export-html writes a page with all of them"));
@@ -46,7 +33,8 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let mut all = Vec::new();
     for name in &common {
         let plan = base.plan.one_of(common.len());
-        let subjects = subjects(&scripts, name)?;
+        let subjects = scripts.iter().map(|script| script.subject(name)).collect::<Result<Vec<_>, _>>();
+        let subjects = subjects.map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
         let options = Options { reference: reference(args, &subjects)?, subjects, plan, ..base.clone() };
         let mut live = Live::new();
         let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
@@ -101,43 +89,32 @@ fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
                 true => format!("{name} ({})", scripts.len() + 1),
                 false => name,
             };
-            let interpreter = executable(interpreter);
-            let benchmarks = list(&interpreter, &words)?;
-            scripts.push(Script { name, interpreter, words, benchmarks });
+            scripts.push(Script::read(name, interpreter, words).map_err(script_failure)?);
         }
     }
     Ok(scripts)
 }
 
-/// Asks a script for the names of its benchmarks, without running any.
-fn list(interpreter: &str, words: &[String]) -> Result<Vec<String>, Failure> {
-    let script = words.first().map_or("", String::as_str);
-    let mut command = Command::new(interpreter);
-    command.args(["-c", worker::RUNNER, "list"]).args(words).stdin(Stdio::null());
-    let output = command.output().map_err(|error| Failure::new(format!("cannot run `{interpreter}`: {error}")))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        let failure = Failure::new(format!("cannot list the benchmarks of {script}: {}", output.status)).printed(&said);
-        return Err(match said.contains("No module named 'pyperf'") {
-            true => failure.hint(format!("install it for this interpreter: `{interpreter} -m pip install pyperf`")),
-            false => failure,
-        });
+fn script_failure(error: ScriptError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        ScriptError::Failed { interpreter, printed, .. } => {
+            let failure = failure.printed(&printed);
+            match printed.contains("No module named 'pyperf'") {
+                true => failure.hint(format!("install it for this interpreter: `{interpreter} -m pip install pyperf`")),
+                false => failure,
+            }
+        }
+        ScriptError::Empty { printed, .. } => failure.printed(&printed).hint(
+            "--pyperf expects a script that uses pyperf.Runner; other scripts are commands: `prony bench 'python3 x.py'`",
+        ),
+        ScriptError::Start { .. } => failure,
     }
-    let names = String::from_utf8_lossy(&output.stdout);
-    let names: Vec<String> = names.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    if names.is_empty() {
-        return Err(Failure::new(format!("{script} has no benchmark"))
-            .printed(&said)
-            .hint("--pyperf expects a script that uses pyperf.Runner; other scripts are commands: `prony bench 'python3 x.py'`"));
-    }
-    Ok(names)
 }
 
-/// Names of the benchmarks that all scripts have, in the order of the first; says which others are left out.
-fn common(scripts: &[Script]) -> Result<Vec<String>, Failure> {
-    let is_everywhere = |name: &&String| scripts.iter().all(|script| script.benchmarks.contains(name));
-    let first = scripts.first().map_or(&[][..], |script| &script.benchmarks);
-    let common: Vec<String> = first.iter().filter(is_everywhere).cloned().collect();
+/// The benchmarks that all scripts have; says which others are left out.
+fn in_all(scripts: &[Script]) -> Result<Vec<String>, Failure> {
+    let common = common(scripts);
     for script in scripts {
         let left_out = script.benchmarks.iter().filter(|name| !common.contains(name)).count();
         if left_out > 0 && !common.is_empty() {
@@ -148,18 +125,4 @@ fn common(scripts: &[Script]) -> Result<Vec<String>, Failure> {
         true => Err(Failure::new("the scripts have no benchmark of the same name")),
         false => Ok(common),
     }
-}
-
-/// What is run of each script for the benchmark of this name.
-fn subjects(scripts: &[Script], name: &str) -> Result<Vec<Subject>, Failure> {
-    let subject = |script: &Script| {
-        let number = script.benchmarks.iter().position(|other| other == name).unwrap_or(0).to_string();
-        let words = [script.interpreter.as_str(), "-c", worker::RUNNER, &number].into_iter().map(OsString::from);
-        let words = words.chain(script.words.iter().map(OsString::from)).collect();
-        let command = CommandLine::of_words(words).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
-        let (prepare, setup, cleanup, template) = (None, None, None, None);
-        let (name, parameters) = (script.name.clone(), BTreeMap::new());
-        Ok(Subject { name, command, prepare, setup, cleanup, template, parameters })
-    };
-    scripts.iter().map(subject).collect()
 }

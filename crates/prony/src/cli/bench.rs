@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use prony_bench::parameters::Parameter;
 use prony_stats::Metric;
 
 use super::limits::amount;
@@ -255,15 +256,6 @@ pub struct WorkArgs {
     pub steps: u64,
 }
 
-/// Parameter: a name in braces, and its values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// Name without its braces.
-    pub name: String,
-    /// Values, at least one.
-    pub values: Vec<String>,
-}
-
 /// Reads `5%`, `0.5 %` or `0.05` as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
     let expected = || "expected a percentage between 0 and 100, such as 1% or 0.5%".to_owned();
@@ -334,22 +326,6 @@ fn parameter(text: &str) -> Result<Parameter, String> {
     let expected = || "expected a name and values, such as threads=1,2,4".to_owned();
     let (name, values) = text.split_once('=').ok_or_else(expected)?;
     Parameter::new(name, values).ok_or_else(expected)
-}
-
-impl Parameter {
-    /// `values`: separated by commas; `\,` is a comma in a value, as in hyperfine. `None` without a name or a value.
-    pub fn new(name: &str, values: &str) -> Option<Parameter> {
-        let mut parts = vec![String::new()];
-        let mut letters = values.chars().peekable();
-        while let Some(letter) = letters.next() {
-            match letter {
-                '\\' if letters.peek() == Some(&',') => parts.last_mut()?.push(letters.next()?),
-                ',' => parts.push(String::new()),
-                other => parts.last_mut()?.push(other),
-            }
-        }
-        (!name.is_empty() && !values.is_empty()).then(|| Parameter { name: name.to_owned(), values: parts })
-    }
 }
 
 #[cfg(test)]

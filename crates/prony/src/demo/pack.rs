@@ -1,20 +1,18 @@
 //! `prony demo pack`, and what of a server's files is in its demo.
 
-use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 
-use prony_replay::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, pack_files};
-use prony_text::{Untrusted, bytes, count};
-use serde_json::{Value, json};
+use prony_replay::{LeaveOutReason, PackError, PackLimits, pack_files};
+use prony_report::json::demo::pack::answer;
+use prony_report::text::demo::pack::lines;
+use prony_text::Untrusted;
+use serde_json::json;
 
 use crate::cli::PackArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
 use crate::trust;
-
-/// Files that are named one by one; `--json` has more.
-const NAMED_MOST: usize = 10;
 
 /// # Errors
 /// When the demo cannot be read or the new one not written.
@@ -48,51 +46,4 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
         eprintln!("hint: use --private to add files that are not world-readable");
     }
     Ok(if report.left_out.is_empty() { Exit::Good } else { Exit::Finding })
-}
-
-/// Appends the packed files and those left out, as text for people.
-pub fn lines(out: &mut String, report: &PackReport) {
-    if report.files > 0 {
-        let _ = writeln!(
-            out,
-            "  {} that the server read are in the demo, {}",
-            count(report.files, "file"),
-            bytes(report.bytes)
-        );
-    }
-    for file in report.left_out.iter().take(NAMED_MOST) {
-        let _ = writeln!(
-            out,
-            "  not in the demo: {} ({}, {})",
-            Untrusted::new(&file.path),
-            bytes(file.size_bytes),
-            why(file)
-        );
-    }
-    let more = report.left_out.len().saturating_sub(NAMED_MOST);
-    if more > 0 {
-        let _ = writeln!(out, "  not in the demo: {more} more");
-    }
-}
-
-fn why(file: &LeftOut) -> &'static str {
-    match file.why {
-        LeaveOutReason::Private => "not world-readable",
-        LeaveOutReason::Large => "too large",
-        LeaveOutReason::Gone => "not found",
-    }
-}
-
-/// JSON value of the packed files and those left out.
-pub fn answer(report: &PackReport) -> Value {
-    let word = |file: &LeftOut| match file.why {
-        LeaveOutReason::Private => "private",
-        LeaveOutReason::Large => "large",
-        LeaveOutReason::Gone => "not-found",
-    };
-    let left_out = report
-        .left_out
-        .iter()
-        .map(|file| json!({ "path": file.path.to_string_lossy(), "size_bytes": file.size_bytes, "why": word(file) }));
-    json!({ "files": report.files, "bytes": report.bytes, "left_out": left_out.collect::<Vec<_>>() })
 }

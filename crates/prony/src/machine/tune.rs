@@ -1,17 +1,16 @@
 //! Verb `prony machine tune`: reduces interference.
 
 use std::fmt::Write;
-use std::process::Command;
 
 use prony_machine::{
-    Absent, Applied, CpuSet, Options, Outcome, Ran, Restoring, Shield, ShieldKind, Signals, Tree, TuneError, Tuning,
-    bench_cpu, frequencies, tune,
+    Applied, CpuSet, Options, Outcome, Ran, Shield, Signals, Tree, TuneError, Tuning, bench_cpu, frequencies, tune,
 };
-use prony_text::{Quantity, count, significant};
+use prony_report::text::machine::restore::{lower, text as restored};
+use prony_report::text::machine::tune::{besides, details, ended, shield as shield_text, were};
+use prony_text::Quantity;
 use serde_json::json;
 
 use super::check::known;
-use super::restore::{self, lower};
 use super::{is_root, undo_failure};
 use crate::cli::machine::TuneArgs;
 use crate::exit::Exit;
@@ -36,7 +35,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
         }
     })?;
     if let Some(earlier) = &tuning.earlier {
-        eprint!("restored after an earlier tune: {}", restore::text(earlier));
+        eprint!("restored after an earlier tune: {}", restored(earlier));
     }
     match args.command.split_first() {
         Some(_) => during(args, &tree, tuning, &cpus, &signals),
@@ -108,9 +107,7 @@ fn during(
     }
     as_root(args, tree, is_as_asked(&tuning), cpus);
 
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]);
-    let ran = tuning.run(&mut command, cpus, args.fifo, signals);
+    let ran = tuning.run(&args.command, cpus, args.fifo, signals);
     let restoring = tuning.restore().map_err(|error| undo_failure("restore", &error))?;
     let Ran { status, lacked } = ran.map_err(|error| {
         let name = args.command[0].to_string_lossy();
@@ -130,16 +127,6 @@ fn during(
     })
 }
 
-/// All that was not put back, and otherwise one line.
-fn ended(restoring: &Restoring) -> String {
-    let text = restore::text(restoring);
-    if restoring.left().next().is_some() {
-        text
-    } else {
-        text.lines().take(1).map(|line| line.to_owned() + "\n").collect()
-    }
-}
-
 fn is_yes(outcome: &Outcome) -> bool {
     matches!(outcome.result, Applied::Yes | Applied::Already)
 }
@@ -148,10 +135,6 @@ fn is_as_asked(tuning: &Tuning<'_>) -> bool {
     let shielded =
         tuning.shield.as_ref().is_none_or(|shield| shield.problem.is_none() && shield.is_effective() != Some(false));
     shielded && tuning.outcomes.iter().all(is_yes)
-}
-
-fn were(changed: u64) -> String {
-    count(changed, "setting") + if changed == 1 { " was changed" } else { " were changed" }
 }
 
 /// Says how to get what only root may.
@@ -181,73 +164,4 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-/// A line for each knob's values that went the same way.
-fn details(outcomes: &[Outcome]) -> String {
-    let mut out = String::new();
-    let alike = |a: &Outcome, b: &Outcome| {
-        (a.knob, &a.before, &a.asked, &a.found, &a.result) == (b.knob, &b.before, &b.asked, &b.found, &b.result)
-            && file_name(&a.place) == file_name(&b.place)
-    };
-    let mut told: Vec<&Outcome> = Vec::new();
-    for outcome in outcomes {
-        if told.iter().any(|known| alike(known, outcome)) {
-            continue;
-        }
-        told.push(outcome);
-        let more = match outcomes.iter().filter(|other| alike(other, outcome)).count() {
-            1 => String::new(),
-            several => format!(" and {} more", several - 1),
-        };
-        let Outcome { knob, place, before, asked, found, result } = outcome;
-        let (word, text) = match result {
-            Applied::Yes => ("changed", format!("{before} → {found}")),
-            Applied::Already => ("unchanged", before.clone()),
-            Applied::Clamped => ("clamped", format!("{before} → {found}, requested {asked}")),
-            Applied::NotPermitted => ("not allowed", format!("stays {found}, requested {asked}")),
-            Applied::Refused(reason) => ("refused", format!("stays {found}, requested {asked}: {}", lower(reason))),
-        };
-        let _ = writeln!(out, "  {word:<13}{knob:<16}{place}{more}: {text}");
-    }
-    out
-}
-
-fn file_name(place: &str) -> &str {
-    place.rsplit('/').next().unwrap_or(place)
-}
-
-/// Features that this machine lacks, and the effect of the shield.
-fn besides(tuning: &Tuning<'_>) -> String {
-    let mut out = tuning.shield.as_ref().map_or_else(String::new, shield_text);
-    for Absent { knob, reason } in &tuning.absent {
-        let _ = writeln!(out, "  {:<13}{knob:<16}{reason}", "not here");
-    }
-    out
-}
-
-fn shield_text(shield: &Shield) -> String {
-    let Shield { kind, cpus, problem, moved, stayed, .. } = shield;
-    let kind = match kind {
-        ShieldKind::Cpusets if problem.is_some() => "cpusets".to_owned(),
-        ShieldKind::Partition => "an isolated partition".to_owned(),
-        ShieldKind::Cpusets => {
-            format!("cpusets, {} moved, {stayed} stayed", count(*moved as u64, "task"))
-        }
-    };
-    if let Some(problem) = problem {
-        return format!("  {:<13}{:<16}CPU {cpus}, {kind}: {}\n", "refused", "shield", lower(problem));
-    }
-    let percent = |share: f64| format!("{} %", significant(share * 100.0));
-    let waits = match (shield.before, shield.after) {
-        (Some(before), Some(after)) => format!(
-            "a thread that wants the CPU waits {} of the time, before {} (over {} s each)",
-            percent(after.share),
-            percent(before.share),
-            significant(after.window_s)
-        ),
-        _ => "its effect was not measured".to_owned(),
-    };
-    let word = if shield.is_effective() == Some(false) { "ineffective" } else { "changed" };
-    format!("  {word:<13}{:<16}CPU {cpus}, {kind}: {waits}\n", "shield")
 }

@@ -1,7 +1,6 @@
 //! `prony nic`: the device alone.
 
 use prony_machine::{Interrupt, Tree};
-use prony_report::text;
 use prony_softnic_host::{Binding, DeviceEvent, PortCounts, ServeOptions, serve};
 use prony_text::{bytes, count, thousands};
 
@@ -57,7 +56,9 @@ pub fn tell(addresses: &[String], binding: Binding, happening: &DeviceEvent) {
             "the driver ended while {} worked; its memory was released and the device reset",
             count(u64::from(*working_queues), "queue")
         ),
-        DeviceEvent::Notice(notice) => eprintln!("{}: {}", addresses[notice.port], text::nic::event(&notice.event)),
+        DeviceEvent::Notice(notice) => {
+            eprintln!("{}: {}", addresses[notice.port], prony_report::nic::event(&notice.event))
+        }
         DeviceEvent::Written { .. } | DeviceEvent::Frame(_) => {}
     }
 }

@@ -2,12 +2,10 @@
 
 use std::io::{self, Write};
 
-use prony_ixgbe_regs::find;
 use prony_machine::{Interrupt, Tree};
-use prony_report::text;
-use prony_softnic_host::{DeviceEvent, Direction, Event, Frame, ServeOptions, Written, serve};
+use prony_report::nic::Line;
+use prony_softnic_host::{DeviceEvent, Event, Frame, ServeOptions, serve};
 use prony_text::{json, printable};
-use serde::Serialize;
 
 use super::{addresses, failure, reserve, serve as device, with_addresses};
 
@@ -47,13 +45,13 @@ pub fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     if pcap.is_some() {
         frames.extend(PCAP_HEADER.iter().flat_map(|word| word.to_le_bytes()));
     }
-    let counts = serve(&options, &stop, &mut |happening| {
-        match &happening {
-            DeviceEvent::Ready { .. } if is_alone => device::tell(&addresses, options.binding, &happening),
+    let counts = serve(&options, &stop, &mut |happened| {
+        match &happened {
+            DeviceEvent::Ready { .. } if is_alone => device::tell(&addresses, options.binding, &happened),
             DeviceEvent::Ready { .. } => {}
             DeviceEvent::Frame(frame) => add_frame(&mut frames, frame),
             DeviceEvent::Notice(notice) if args.no_descriptors && matches!(notice.event, Event::Descriptor { .. }) => {}
-            happening => out.line(&Line::of(&addresses, happening), args.json),
+            happened => out.line(&Line::of(&addresses, happened), args.json),
         }
         if out.error.is_some() {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -94,110 +92,6 @@ impl Out {
             Ok(()) => Ok(()),
             Err(error) => Err(Failure::stdout(&error)),
         }
-    }
-}
-
-/// A line of the trace; docs/formats/nic-trace.md.
-#[derive(Debug, Default, Serialize)]
-struct Line {
-    time_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    port: Option<String>,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    register: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    direction: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-}
-
-impl Line {
-    fn of(addresses: &[String], happening: &DeviceEvent) -> Line {
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        let text = |time_ns: u64, kind, text: String| Line {
-            time_s: seconds(time_ns),
-            kind,
-            text: Some(text),
-            ..Line::default()
-        };
-        match happening {
-            DeviceEvent::Written { time_ns, port, write } => Line {
-                time_s: seconds(*time_ns),
-                port: Some(addresses[*port].clone()),
-                kind: "write",
-                register: Some(register(*write)),
-                offset: Some(write.offset),
-                value: Some(write.value),
-                ..Line::default()
-            },
-            DeviceEvent::Attached { time_ns, pids, dma_bytes } => {
-                text(*time_ns, "attach", format!("process {pids:?}, {dma_bytes} bytes of DMA memory"))
-            }
-            DeviceEvent::Detached { time_ns, working_queues } => {
-                text(*time_ns, "detach", format!("{working_queues} queues worked; device reset"))
-            }
-            DeviceEvent::Notice(notice) => {
-                let line = Line {
-                    time_s: seconds(notice.time_ns),
-                    port: Some(addresses[notice.port].clone()),
-                    kind: "event",
-                    ..Line::default()
-                };
-                match notice.event {
-                    Event::Descriptor { direction, queue, index, address, bytes, end } => Line {
-                        kind: "descriptor",
-                        direction: Some(if direction == Direction::Receive { "receive" } else { "transmit" }),
-                        queue: Some(queue),
-                        index: Some(index),
-                        address: Some(address),
-                        bytes: Some(bytes.into()),
-                        end: Some(end),
-                        ..line
-                    },
-                    event => Line { text: Some(text::nic::event(&event)), ..line },
-                }
-            }
-            DeviceEvent::Ready { .. } | DeviceEvent::Frame(_) => Line { kind: "event", ..Line::default() },
-        }
-    }
-
-    fn text(&self) -> String {
-        let port = self.port.as_deref().unwrap_or("");
-        let what = match (&self.register, self.value, &self.text) {
-            (Some(register), Some(value), _) => format!("{register} = {value:#010x}"),
-            (_, _, Some(text)) => text.clone(),
-            _ => {
-                let end = if self.end == Some(true) { "" } else { ", more follows" };
-                let (direction, queue) = (self.direction.unwrap_or(""), self.queue.unwrap_or(0));
-                let (index, bytes) = (self.index.unwrap_or(0), self.bytes.unwrap_or(0));
-                format!("{direction}[{queue}] {index}: {bytes} bytes at {:#x}{end}", self.address.unwrap_or(0))
-            }
-        };
-        format!("{:12.6}  {port:<13} {:<11}{what}", self.time_s, self.kind)
-    }
-}
-
-/// Name of a register: `RDT[0]`, or its offset.
-fn register(write: Written) -> String {
-    match find(write.offset) {
-        Some((register, index)) if register.is_array => format!("{}[{index}]", register.name),
-        Some((register, _)) => register.name.to_owned(),
-        None => format!("{:#07x}", write.offset),
     }
 }
 

@@ -1,6 +1,6 @@
 use clap::Parser;
 
-use prony_replay::{LeaveOutReason, LeftOut, PackReport};
+use prony_replay::{LeaveOutReason, LeftOut, PackReport, RecordWarning};
 
 use super::*;
 use crate::cli::{Cli, Verb};
@@ -40,13 +40,19 @@ fn recorded() -> RecordReport {
 #[test]
 fn a_recording_says_what_it_left() {
     let args = args(&["--for", "26s"]);
-    insta::assert_snapshot!("recorded", text(&args, &recorded()));
-    let answer = answer(&args, &recorded());
+    insta::assert_snapshot!(
+        "recorded",
+        text::record::text(&args.output, &recorded(), ended_by_limit(&args, &recorded()))
+    );
+    let answer = json::record::answer(&args.output, &recorded(), ended_by_limit(&args, &recorded()));
     insta::assert_snapshot!("recorded_json", serde_json::to_string_pretty(&answer).expect("plain values"));
     let several = RecordReport { processes: 3, ..recorded() };
-    assert!(text(&args, &several).contains("318,204 calls of 3 processes"));
+    assert!(text::record::text(&args.output, &several, false).contains("318,204 calls of 3 processes"));
     let waited = RecordReport { threads_waited_s: 4.2, ..recorded() };
-    assert!(text(&args, &waited).contains("threads were ready and waited for their turn: 4.20 s in total"));
+    assert!(
+        text::record::text(&args.output, &waited, false)
+            .contains("threads were ready and waited for their turn: 4.20 s in total")
+    );
 }
 
 #[test]
@@ -97,7 +103,7 @@ fn every_warning_of_a_recording_is_a_sentence() {
         RecordWarning::NotListed(std::sync::Arc::new(prony_replay::KnownError::NoHome)),
     ];
     assert_eq!(
-        warnings.each_ref().map(warning_text),
+        warnings.each_ref().map(text::record::warning),
         [
             "the server wrote `/srv/log`, which is outside any --state directory: a replay writes it too, and reads its content at that time",
             "io_uring is not recorded",

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use prony_machine::Interrupt;
+use prony_report::text;
 use prony_study::directory::{Directory, Progress};
 use prony_study::exec::Templates;
 use prony_study::file::Executor;
@@ -132,7 +133,7 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
     status::answer(&directory, &progress, how.json)?;
     if jobs_left {
         eprintln!("hint: the jobs continue; `prony study status {}` shows their progress", directory.path.display());
-    } else if status::total(&progress).left() > 0 {
+    } else if Progress::total(&progress).left() > 0 {
         if interrupted {
             eprintln!("warning: interrupted");
         }
@@ -155,7 +156,7 @@ impl Shown {
                 if line.1.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
                     line.1 = Some(Instant::now());
                     let left = progress.left_s.map(|left_s| left_s / progress.counts.left().max(1) as f64);
-                    line.0.show_text(&format!("{name}  {}", status::in_words(&progress.counts, left)));
+                    line.0.show_text(&format!("{name}  {}", text::study::status::in_words(&progress.counts, left)));
                 }
             }
             FleetEvent::Local(_, event) => told(event),
@@ -187,8 +188,9 @@ fn brief(progress: &Progress) -> String {
     let counts = &progress.counts;
     let failed = if counts.failed > 0 { format!(", {} failed", counts.failed) } else { String::new() };
     let left = progress.cell_s.filter(|_| counts.left() > 0);
-    let left =
-        left.map_or_else(String::new, |cell_s| format!(", {} left", status::rough(cell_s * counts.left() as f64)));
+    let left = left.map_or_else(String::new, |cell_s| {
+        format!(", {} left", text::study::status::rough(cell_s * counts.left() as f64))
+    });
     format!("{} {}/{}{failed}{left}", progress.machine, counts.done, counts.all())
 }
 

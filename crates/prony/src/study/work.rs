@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use prony_machine::Interrupt;
 use prony_machine::own::{self, NotOurs};
+use prony_report::text;
 use prony_study::directory::{Directory, DirectoryError, WORK};
 use prony_study::ledger::{AfterFailure, LedgerError};
 use prony_study::merge::Publisher;
@@ -79,7 +80,7 @@ pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
     eprintln!(
         "{}  {}: {} in {:.1} s",
         args.machine,
-        status::in_words(&finished.counts, None),
+        text::study::status::in_words(&finished.counts, None),
         count(finished.ran, "cell"),
         finished.elapsed_s
     );

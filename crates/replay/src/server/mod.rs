@@ -4,6 +4,7 @@ pub(crate) mod environment;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod program;
+pub(crate) mod recorded;
 
 pub(crate) mod calls;
 pub(crate) mod facts;

@@ -2,6 +2,10 @@
 //!
 //! A demo may be a stranger's: what it says is text, in the page and in the page's data, and only so much of it.
 
+mod stored;
+
+pub use stored::{StoredError, StoredReplay};
+
 use maud::{Markup, PreEscaped, html};
 use prony_demo::timeline::{Lane, Moved, Timeline, Unit, UnitKind};
 use prony_text::{Quantity, bytes, count, duration, printable_line, significant, thousands};

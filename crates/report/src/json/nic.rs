@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_softnic_host::{Histogram, Mode, Rate, Report};
 use serde::Serialize;
 
-use crate::text::nic::event;
+use crate::nic::event;
 
 /// The whole answer. Times are seconds; rates are frames out of the ports, in slice mode by the driver's own time.
 #[derive(Debug, Serialize)]

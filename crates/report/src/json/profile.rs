@@ -1,5 +1,8 @@
 //! Profiles as JSON.
 
+pub mod diff;
+pub mod zones;
+
 use prony_profile::{Share, Stacks, Walk, WeightUnit, component_shares, function_shares};
 use serde_json::{Value, json};
 

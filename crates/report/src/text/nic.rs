@@ -1,11 +1,14 @@
 //! The answer of `prony load nic` as a person reads it.
 
+pub mod check;
+
 use std::fmt::Write;
 
-use prony_softnic_host::{Direction, Event, Histogram, Report, Warning};
+use prony_softnic_host::{Histogram, Report, Warning};
 use prony_text::{bytes, count, significant, thousands};
 
 use super::load::time;
+use crate::nic::event;
 
 /// Answer to a load on a driver, as text for people.
 pub fn text(report: &Report) -> String {
@@ -100,55 +103,6 @@ fn touched(report: &Report) -> String {
     let places: Vec<String> =
         places.into_iter().map(|(place, frames)| format!("byte {place} of {} %", share(frames))).collect();
     if places.is_empty() { "no byte of any frame".to_owned() } else { places.join(", ") }
-}
-
-/// Event of the device in words, for people.
-pub fn event(event: &Event) -> String {
-    let name = |direction: &Direction, queue: &u32| match direction {
-        Direction::Receive => format!("receive queue {queue}"),
-        Direction::Transmit => format!("transmit queue {queue}"),
-    };
-    match event {
-        Event::Reset => "reset".to_owned(),
-        Event::Link { up } => format!("link {}", if *up { "up" } else { "down" }),
-        Event::QueueEnabled { direction, queue, base, descriptors } => {
-            format!("{} enabled: {descriptors} descriptors at {base:#x}", name(direction, queue))
-        }
-        Event::QueueDisabled { direction, queue } => format!("{} disabled", name(direction, queue)),
-        Event::BadRing { direction, queue, bytes } => {
-            format!("{} enabled with a ring of {bytes} bytes, which is not a multiple of 128", name(direction, queue))
-        }
-        Event::BadTail { direction, queue, tail, descriptors } => {
-            format!("{}: tail {tail} in a ring of {descriptors} descriptors", name(direction, queue))
-        }
-        Event::Fault { direction, queue, index, target, fault } => {
-            let what = match target {
-                prony_softnic_host::Target::Descriptor => "descriptor",
-                prony_softnic_host::Target::Buffer => "buffer of descriptor",
-            };
-            format!("{}, {what} {index}: {fault}; the queue stands still", name(direction, queue))
-        }
-        Event::Malformed { queue, index, problem } => {
-            let problem = match problem {
-                prony_softnic_host::Malformed::ZeroLength => "a length of 0",
-                prony_softnic_host::Malformed::TooLong => "a frame that is too long, or has no end",
-                prony_softnic_host::Malformed::TooShort => "a frame that is too short",
-                prony_softnic_host::Malformed::BadOffload => "a checksum to insert that does not fit the frame",
-            };
-            format!("transmit queue {queue}, descriptor {index}: {problem}")
-        }
-        Event::PrivateMemory { address, bytes } => format!(
-            "refused {bytes} bytes at {address:#x} of the driver as DMA memory: they are private to its process, so the device \
-             cannot reach them; huge pages, memory files and shared mappings can be given"
-        ),
-        Event::UnknownRegister { offset, value } => {
-            format!("{value:#010x} written to {offset:#07x}, which is not in this model")
-        }
-        Event::Descriptor { direction, queue, index, address, bytes, end } => {
-            let end = if *end { "" } else { ", more follows" };
-            format!("{} descriptor {index}: {bytes} bytes at {address:#x}{end}", name(direction, queue))
-        }
-    }
 }
 
 /// A warning in one sentence.

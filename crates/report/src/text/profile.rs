@@ -1,5 +1,8 @@
 //! Profiles as text for people.
 
+pub mod diff;
+pub mod zones;
+
 use std::fmt::Write;
 
 use prony_machine::perf::Trigger;

@@ -4,6 +4,7 @@ pub mod diff;
 pub mod effects;
 pub mod history;
 pub mod plan;
+pub mod status;
 
 use prony_stats::effects::{Over, Size};
 use serde::Serialize;

@@ -4,4 +4,5 @@ pub mod diff;
 pub mod effects;
 pub mod history;
 pub mod plan;
+pub mod status;
 pub mod words;

@@ -3,12 +3,12 @@
 
 use prony_ixgbe_regs as regs;
 
-use crate::burst::BURST;
 use crate::device::Device;
+use crate::device::offload::{ASKS, Context};
+use crate::device::receive::HEADER_BYTES;
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Malformed, Target};
-use crate::offload::{ASKS, Context};
-use crate::receive::HEADER_BYTES;
+use crate::ring::BURST;
 use crate::ring::Ring;
 
 /// The shortest frame without its frame check sequence (IEEE 802.3, 4.4.2), to which the device pads.

@@ -4,12 +4,11 @@
 use std::io;
 use std::time::Duration;
 
+use super::{Measured, Run};
+use crate::error::RunError;
 use crate::nic::Nic;
 use crate::report::{Slices, Window};
-use crate::run::{Measured, Run, RunError};
 
-/// In the middle, so that threads of the kernel that must come first can.
-const FIFO_PRIORITY: i32 = 50;
 /// Share of slices, or of the frames that leave, at which the rings are too often empty.
 const DRY_MAX: f64 = 0.1;
 const INTERVAL_MIN: Duration = Duration::from_micros(13);
@@ -199,19 +198,6 @@ fn judged(interval: Duration, all: &Sum, dry: &Sum, short: &Sum, at_once: u64, i
     Next { interval: (interval * 2 / 3).max(INTERVAL_MIN.min(interval)), is_ahead }
 }
 
-/// The device goes before the driver whenever it does not sleep, until [`go_last`]: next to a driver that polls, it would
-/// otherwise have a CPU only when the kernel throttles real-time threads, once a second.
-pub(crate) fn go_first() -> io::Result<()> {
-    schedule(libc::SCHED_FIFO, FIFO_PRIORITY)
-}
-
-/// The device no longer goes before others. For a driver that has ended or was killed: the kernel removes a process from `/proc`
-/// in a loop that waits for whoever reads it there, and who may be on this CPU and never have its turn.
-pub(crate) fn go_last() {
-    // Less can always be had.
-    let _ = schedule(libc::SCHED_OTHER, 0);
-}
-
 /// The two lengths of slices.
 fn both(interval: Duration) -> [Duration; 2] {
     [interval, interval * 3 / 4]
@@ -276,21 +262,6 @@ fn sleep(interval: Duration) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos().into() };
     // SAFETY: the time is read during the call only; a signal ends the sleep early, which makes the slice shorter.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, std::ptr::null_mut()) };
-}
-
-/// Has the driver go before everything else on its CPU but the device, so that a slice is its own: for what this thread starts
-/// from now on. Threads of equal rank take turns, so that one that spins does not stop the others of a virtual machine.
-pub(crate) fn favour_children() -> io::Result<()> {
-    schedule(libc::SCHED_RR, 1)
-}
-
-fn schedule(policy: i32, priority: i32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
-    // SAFETY: the parameter lives through the call, which reads it and keeps nothing; 0 is this thread.
-    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
-use prony_demo::{Exit as ServerExit, ObjectEntry};
+use std::path::Path;
+
+use prony_demo::{FileEntry, FileRole, FrameRule, ObjectEntry, Totals};
+use prony_replay::{CodeFile, CodeKind, SetIdFile};
 
 use super::*;
+use crate::{json, text};
 
 fn header() -> Header {
     Header {
@@ -74,8 +78,11 @@ fn a_demo_introduces_itself() {
         }),
         calls: Some(calls.into()),
     };
-    insta::assert_snapshot!("info", text(Path::new("teeworlds.demo"), &facts));
-    insta::assert_snapshot!("info_json", serde_json::to_string_pretty(&answer(&facts)).expect("plain values"));
+    insta::assert_snapshot!("info", text::demo::info::text(Path::new("teeworlds.demo"), &facts));
+    insta::assert_snapshot!(
+        "info_json",
+        serde_json::to_string_pretty(&json::demo::info::answer(&facts)).expect("plain values")
+    );
     let cut = Facts {
         trailer: None,
         known: false,
@@ -87,5 +94,5 @@ fn a_demo_introduces_itself() {
         calls: None,
         ..facts
     };
-    insta::assert_snapshot!("info_cut", text(Path::new("teeworlds.demo"), &cut));
+    insta::assert_snapshot!("info_cut", text::demo::info::text(Path::new("teeworlds.demo"), &cut));
 }

@@ -9,9 +9,9 @@
 
 use prony_ixgbe_regs as regs;
 
-use crate::device::{Device, QUEUES};
+use crate::device::Device;
 use crate::event::Direction;
-use crate::numbered::Queues;
+use crate::numbered::{QUEUES, Queues};
 
 /// Vectors of MSI-X (9.3.8.2).
 const VECTORS: usize = 64;

@@ -4,10 +4,10 @@
 use prony_ixgbe_regs as regs;
 
 use crate::device::Device;
+use crate::device::receive::{TAG_BYTES, TYPE_AT};
 use crate::event::Malformed;
 use crate::frame::FRAME_BYTES_MAX;
 use crate::packet::{Transport, insert_header_sum, insert_transport_sum, internet_checksum};
-use crate::receive::{TAG_BYTES, TYPE_AT};
 
 /// Bits of the second word of a data descriptor that ask for something. In a legacy descriptor some of them mean something
 /// else.

@@ -9,15 +9,14 @@ use std::iter::Peekable;
 use prony_ixgbe_regs as regs;
 
 use crate::device::Device;
+use crate::device::offload::ASKS;
+use crate::device::receive::{DD, EOP, Receipt};
+use crate::device::transmit::PADDED_BYTES;
 use crate::dma::DmaMemory;
 use crate::event::{Direction, Event, Target};
 use crate::numbered::Queues;
-use crate::offload::ASKS;
-use crate::receive::{DD, EOP, Receipt};
-use crate::transmit::PADDED_BYTES;
+use crate::ring::BURST;
 
-/// Frames of a burst.
-pub(crate) const BURST: usize = 32;
 /// The longest frame that is sent in a burst: the buffers of most drivers.
 const BYTES_MAX: usize = 2048;
 /// From one frame to the next: with a power of two, all would be in the same few sets of a cache.

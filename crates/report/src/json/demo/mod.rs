@@ -1,0 +1,4 @@
+//! Answers on demos as JSON.
+
+pub mod info;
+pub mod pack;

@@ -1,0 +1,36 @@
+//! `prony record` as JSON.
+
+use std::path::Path;
+
+use prony_demo::Exit as ServerExit;
+use prony_replay::{RecordReport, exit_text};
+use serde_json::json;
+
+use super::demo;
+use crate::text::record::warning;
+
+/// JSON value of a recording. `ended_by_limit`: prony ended the server as its time was up.
+pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> serde_json::Value {
+    let (exit_code, exit_signal) = match report.exit {
+        ServerExit::Code(code) => (Some(code), None),
+        ServerExit::Signal(signal) => (None, Some(signal)),
+        ServerExit::Cut => (None, None),
+    };
+    json!({
+        "demo": output.to_string_lossy(),
+        "recorded_s": report.recorded_s,
+        "processes": report.processes,
+        "records": report.records,
+        "frames": report.frames,
+        "outputs": report.outputs,
+        "output_bytes": report.output_bytes,
+        "threads_waited_s": report.threads_waited_s,
+        "file_bytes": report.file_bytes,
+        "exit": exit_text(report.exit),
+        "exit_code": exit_code,
+        "exit_signal": exit_signal,
+        "ended_by_limit": ended_by_limit,
+        "packed": demo::pack::answer(&report.packed),
+        "warnings": report.warnings.iter().map(warning).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,94 @@
+//! `prony machine check` in the terminal.
+
+use std::fmt::Write;
+
+use prony_machine::{Check, Disturbance, Finding, State};
+use prony_text::{count, significant};
+
+/// Interference on a CPU, for people.
+pub fn text(check: &Check) -> String {
+    let disturbing = check.disturbing().count() as u64;
+    let verdict = match disturbing {
+        0 => "no interference found".to_owned(),
+        1 => "1 source of interference".to_owned(),
+        several => format!("{several} sources of interference"),
+    };
+    let mut out = format!("CPU {}: {verdict}, after {} s\n", check.cpu, significant(check.window_s));
+    let states = [
+        (State::Disturbs, "disturbs"),
+        (State::Good, "good"),
+        (State::Unknown, "unknown"),
+        (State::Unsupported, "not here"),
+    ];
+    for (state, word) in states {
+        for finding in check.findings.iter().filter(|finding| finding.state == state) {
+            let _ = writeln!(out, "  {word:<10}{:<17}{}", name(finding.name), finding.evidence);
+            if let Some(step) = next_step(finding) {
+                let _ = writeln!(out, "  {:<27}→ {step}", "");
+            }
+        }
+    }
+    if !check.boot.is_empty() {
+        let what = count(check.boot.len() as u64, "parameter");
+        let _ = writeln!(out, "\n{what} for the kernel command line reserve CPU {} from boot:", check.cpu);
+        let _ = writeln!(out, "  {}", check.boot.join(" "));
+    }
+    out
+}
+
+fn name(disturbance: Disturbance) -> &'static str {
+    match disturbance {
+        Disturbance::Steal => "steal",
+        Disturbance::QueueWait => "run-queue wait",
+        Disturbance::CpuPressure => "CPU pressure",
+        Disturbance::MemoryPressure => "memory pressure",
+        Disturbance::IoPressure => "I/O pressure",
+        Disturbance::Frequency => "frequency",
+        Disturbance::Turbo => "turbo",
+        Disturbance::Governor => "governor",
+        Disturbance::Throttling => "throttling",
+        Disturbance::SmtSibling => "SMT sibling",
+        Disturbance::Interrupts => "interrupts",
+        Disturbance::Ticks => "ticks",
+        Disturbance::PerfSampling => "perf sampling",
+        Disturbance::IdleStates => "sleep",
+        Disturbance::HugePages => "huge pages",
+        Disturbance::Aslr => "ASLR",
+        Disturbance::TimerSlack => "timer slack",
+        Disturbance::ClockSource => "clock",
+        Disturbance::IsolatedCpus => "isolcpus",
+        Disturbance::NohzFull => "nohz_full",
+        Disturbance::RcuCallbacks => "rcu_nocbs",
+    }
+}
+
+/// Remedy for a source of interference.
+pub fn next_step(finding: &Finding) -> Option<&'static str> {
+    if finding.state != State::Disturbs {
+        return None;
+    }
+    Some(match finding.name {
+        Disturbance::Steal => {
+            "cannot be changed inside the guest: compare in pairs, as `prony bench` does, or rent the whole core"
+        }
+        Disturbance::QueueWait => "shield the CPU with `prony machine tune -- COMMAND`, or stop what runs on it",
+        Disturbance::CpuPressure => "stop other work, or shield a CPU with `prony machine tune -- COMMAND`",
+        Disturbance::MemoryPressure => "free some memory",
+        Disturbance::IoPressure => "wait until the disk is idle, or keep the benchmark's files in memory",
+        Disturbance::Frequency | Disturbance::Governor => "`prony machine tune` sets the governor and the limits",
+        Disturbance::Turbo => "`prony machine tune` switches it off",
+        Disturbance::Throttling => "improve the cooling, or lower the frequency limit",
+        Disturbance::SmtSibling => "`prony machine tune` takes the sibling offline",
+        Disturbance::Interrupts => "`prony machine tune` sends them to other CPUs",
+        Disturbance::PerfSampling => "stop the profiler, or use `prony machine tune`",
+        Disturbance::IdleStates => "`prony machine tune` disables deep idle states",
+        Disturbance::HugePages => "`prony machine tune` leaves them to programs that request them",
+        Disturbance::Aslr => "`sysctl kernel.randomize_va_space=2`, and measure over many runs",
+        Disturbance::TimerSlack => "start it from a shell with the default timer slack",
+        Disturbance::ClockSource => "if the TSC is sound, boot with clocksource=tsc tsc=reliable",
+        Disturbance::IsolatedCpus => "measure on an isolated CPU: --cpu N",
+        Disturbance::NohzFull => "`prony machine tune` sets the governor `performance`",
+        // These are told, and never called a disturbance.
+        Disturbance::Ticks | Disturbance::RcuCallbacks => return None,
+    })
+}
