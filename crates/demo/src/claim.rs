@@ -100,26 +100,8 @@ impl<'a> Claim<'a> {
                 self.returns(MOST_READY)?;
                 self.ready(|_, events| events <= 0xffff)
             }
-            Bound::Events => {
-                self.returns(MOST_READY)?;
-                self.ready(|_, _| true)?;
-                let (ready, instances) = (self.first(PartKind::Ready).len(), self.first(PartKind::Value).len());
-                let pairs = self.first(PartKind::Ready).as_chunks::<8>().0.len();
-                self.expect(
-                    "number of events",
-                    pairs as i64 == ret.max(0),
-                    || ret.max(0).to_string(),
-                    || pairs.to_string(),
-                )?;
-                let known = instances == 0 || instances == ready;
-                self.expect("instances", known, || format!("none or {ready} bytes"), || format!("{instances} bytes"))
-            }
-            Bound::Slept => {
-                let remaining =
-                    if self.op == Op::Sleep { i64::from(self.head.aux.div_ceil(1000)) } else { MOST_ERRORS };
-                self.returns(remaining)?;
-                self.structure(&[16, 8], false)
-            }
+            Bound::Events => self.events(),
+            Bound::Slept => self.slept(),
             Bound::SignalTaken => {
                 self.returns(i64::from(SIGNALS))?;
                 self.structure(&[SIGINFO_BYTES], false)
@@ -128,24 +110,8 @@ impl<'a> Claim<'a> {
             Bound::ReceivedMessages => self.messages(PartKind::In),
             Bound::Sent => self.sent(),
             Bound::SentMessages => self.messages(PartKind::Out),
-            Bound::Descriptor => {
-                let same = self.op == Op::Signalfd && self.head.fd >= 0 && ret >= 0;
-                let own = !same || ret == i64::from(self.head.fd);
-                self.expect("return value", own, || format!("descriptor {}", self.head.fd), || ret.to_string())?;
-                self.descriptor_or_error()
-            }
-            Bound::DescriptorPair => {
-                self.returns(0)?;
-                if ret < 0 {
-                    return Ok(());
-                }
-                self.structure(&[8], true)?;
-                let mut pair = words(self.first(PartKind::Value)).map(|word| word as i32);
-                let (one, other) = (pair.next().unwrap_or(-1), pair.next().unwrap_or(-1));
-                self.descriptor(i64::from(one))?;
-                self.descriptor(i64::from(other))?;
-                self.expect("descriptors", one != other, || "two different ones".to_owned(), || format!("{one} twice"))
-            }
+            Bound::Descriptor => self.one_descriptor(),
+            Bound::DescriptorPair => self.descriptor_pair(),
             Bound::Address => {
                 self.returns(0)?;
                 self.addresses()
@@ -169,21 +135,11 @@ impl<'a> Claim<'a> {
                 self.returns(self.requested())?;
                 self.length(PartKind::In, ret.max(0))
             }
-            Bound::RandomWhole => {
-                self.returns(0)?;
-                if ret < 0 || self.head.aux == u32::MAX { Ok(()) } else { self.length(PartKind::In, self.requested()) }
-            }
+            Bound::RandomWhole => self.random_whole(),
             Bound::ProcessNumber => self.returns(MOST_PROCESS),
             Bound::Text(fields, width) => self.text(fields, width),
-            Bound::Interfaces => {
-                self.returns(0)?;
-                self.entries(3)?;
-                self.count(PartKind::Path, self.parts(PartKind::Value).count())
-            }
-            Bound::Processors => {
-                const PROCESSORS: [u32; 2] = [83, 84];
-                self.returns(if PROCESSORS.contains(&self.head.aux) { MOST_PROCESSORS } else { i64::MAX >> 12 })
-            }
+            Bound::Interfaces => self.interfaces(),
+            Bound::Processors => self.processors(),
             Bound::Processor => self.returns(MOST_PROCESSORS.saturating_sub(1)),
             Bound::Affinity => {
                 let bytes = self.first(PartKind::Value).len() as i64;
@@ -197,73 +153,158 @@ impl<'a> Claim<'a> {
                 self.within(0, 1)?;
                 self.structure(&[8], true)
             }
-            Bound::Addresses => {
-                self.within(i64::from(i32::MIN), i64::from(i32::MAX))?;
-                if ret != 0 {
-                    return Ok(());
-                }
-                let some = self.parts(PartKind::Value).next().is_some();
-                self.expect("entries", some, || "at least 1".to_owned(), || "none".to_owned())?;
-                self.entries(1)
-            }
-            Bound::Names => {
-                self.within(i64::from(i32::MIN), i64::from(i32::MAX))?;
-                let longest = self.parts(PartKind::Path).map(<[u8]>::len).max().unwrap_or(0);
-                let fits = longest < HOST_BYTES;
-                self.expect("name", fits, || format!("fewer than {HOST_BYTES} bytes"), || longest.to_string())
-            }
-            Bound::Host => {
-                self.returns(0)?;
-                let mut lengths = self.parts(PartKind::Addr).map(<[u8]>::len);
-                let Some(first) = lengths.next() else { return Ok(()) };
-                let alike = [4, 16].contains(&first) && lengths.all(|length| length == first);
-                self.expect(
-                    "addresses",
-                    alike,
-                    || "all of 4 or all of 16 bytes".to_owned(),
-                    || format!("{first} and others"),
-                )
-            }
-            Bound::ThreadCreated => {
-                self.within(0, 1)?;
-                let aux = self.head.aux;
-                self.expect("number of the thread", aux <= 0xffff, || "at most 65535".to_owned(), || aux.to_string())
-            }
+            Bound::Addresses => self.resolved_addresses(),
+            Bound::Names => self.names(),
+            Bound::Host => self.host(),
+            Bound::ThreadCreated => self.thread_created(),
             Bound::ErrorNumber => self.returns(MOST_ERRORS),
-            Bound::Forked => {
-                self.returns(MOST_PROCESS)?;
-                let (aux, parent) = (self.head.aux, ret != 0);
-                self.expect("return value", parent, || "that of the parent".to_owned(), || "0".to_owned())?;
-                let known = aux < MOST_PROCESSES || ret < 0;
-                self.expect("index of the child", known, || format!("below {MOST_PROCESSES}"), || aux.to_string())?;
-                self.structure(&[4], false)?;
-                words(self.first(PartKind::Value)).try_for_each(|fd| self.descriptor(i64::from(fd as i32)))
-            }
+            Bound::Forked => self.forked(),
             Bound::Executed => self.executed(),
             Bound::Waited => self.waited(),
-            Bound::Status => {
-                let valid = (-MOST_ERRORS..0).contains(&ret) || u32::try_from(ret).is_ok_and(is_status);
-                self.expect("return value", valid, || "the status of a process".to_owned(), || ret.to_string())
-            }
-            Bound::Spawned => {
-                self.returns(MOST_ERRORS)?;
-                self.process_index()?;
-                self.structure(&[4], false)?;
-                words(self.first(PartKind::Value)).try_for_each(|pid| self.process(i64::from(pid)))
-            }
-            Bound::SignalDelivered => {
-                self.within(0, 3)?;
-                let signal = self.head.aux;
-                let known = (1..=SIGNALS).contains(&signal);
-                self.expect("signal", known, || format!("1 to {SIGNALS}"), || signal.to_string())?;
-                self.structure(&[SIGINFO_BYTES], true)
-            }
+            Bound::Status => self.status(),
+            Bound::Spawned => self.spawned(),
+            Bound::SignalDelivered => self.signal_delivered(),
             Bound::Content => self.descriptor_or_error(),
             Bound::Link => {
                 self.returns(MOST_PATH)?;
                 if ret < 0 { Ok(()) } else { self.length(PartKind::Value, ret) }
             }
         }
+    }
+
+    /// Events of epoll: as many as are returned, each with its instance where instances are recorded.
+    fn events(&self) -> Checked {
+        let ret = self.head.ret;
+        self.returns(MOST_READY)?;
+        self.ready(|_, _| true)?;
+        let (ready, instances) = (self.first(PartKind::Ready).len(), self.first(PartKind::Value).len());
+        let pairs = self.first(PartKind::Ready).as_chunks::<8>().0.len();
+        self.expect("number of events", pairs as i64 == ret.max(0), || ret.max(0).to_string(), || pairs.to_string())?;
+        let known = instances == 0 || instances == ready;
+        self.expect("instances", known, || format!("none or {ready} bytes"), || format!("{instances} bytes"))
+    }
+
+    /// Time that was left of a sleep.
+    fn slept(&self) -> Checked {
+        let remaining = if self.op == Op::Sleep { i64::from(self.head.aux.div_ceil(1000)) } else { MOST_ERRORS };
+        self.returns(remaining)?;
+        self.structure(&[16, 8], false)
+    }
+
+    /// A descriptor, or the one that the call was given.
+    fn one_descriptor(&self) -> Checked {
+        let ret = self.head.ret;
+        let same = self.op == Op::Signalfd && self.head.fd >= 0 && ret >= 0;
+        let own = !same || ret == i64::from(self.head.fd);
+        self.expect("return value", own, || format!("descriptor {}", self.head.fd), || ret.to_string())?;
+        self.descriptor_or_error()
+    }
+
+    /// Two descriptors that differ.
+    fn descriptor_pair(&self) -> Checked {
+        let ret = self.head.ret;
+        self.returns(0)?;
+        if ret < 0 {
+            return Ok(());
+        }
+        self.structure(&[8], true)?;
+        let mut pair = words(self.first(PartKind::Value)).map(|word| word as i32);
+        let (one, other) = (pair.next().unwrap_or(-1), pair.next().unwrap_or(-1));
+        self.descriptor(i64::from(one))?;
+        self.descriptor(i64::from(other))?;
+        self.expect("descriptors", one != other, || "two different ones".to_owned(), || format!("{one} twice"))
+    }
+
+    /// All random bytes that were requested.
+    fn random_whole(&self) -> Checked {
+        let ret = self.head.ret;
+        self.returns(0)?;
+        if ret < 0 || self.head.aux == u32::MAX { Ok(()) } else { self.length(PartKind::In, self.requested()) }
+    }
+
+    /// Results of `getaddrinfo`.
+    fn resolved_addresses(&self) -> Checked {
+        let ret = self.head.ret;
+        self.within(i64::from(i32::MIN), i64::from(i32::MAX))?;
+        if ret != 0 {
+            return Ok(());
+        }
+        let some = self.parts(PartKind::Value).next().is_some();
+        self.expect("entries", some, || "at least 1".to_owned(), || "none".to_owned())?;
+        self.entries(1)
+    }
+
+    /// Names of a host and a service.
+    fn names(&self) -> Checked {
+        self.within(i64::from(i32::MIN), i64::from(i32::MAX))?;
+        let longest = self.parts(PartKind::Path).map(<[u8]>::len).max().unwrap_or(0);
+        let fits = longest < HOST_BYTES;
+        self.expect("name", fits, || format!("fewer than {HOST_BYTES} bytes"), || longest.to_string())
+    }
+
+    /// Addresses of a host, all of one kind.
+    fn host(&self) -> Checked {
+        self.returns(0)?;
+        let mut lengths = self.parts(PartKind::Addr).map(<[u8]>::len);
+        let Some(first) = lengths.next() else { return Ok(()) };
+        let alike = [4, 16].contains(&first) && lengths.all(|length| length == first);
+        self.expect("addresses", alike, || "all of 4 or all of 16 bytes".to_owned(), || format!("{first} and others"))
+    }
+
+    /// The number of a new thread.
+    fn thread_created(&self) -> Checked {
+        self.within(0, 1)?;
+        let aux = self.head.aux;
+        self.expect("number of the thread", aux <= 0xffff, || "at most 65535".to_owned(), || aux.to_string())
+    }
+
+    /// The number and the index of a child, and descriptors that follow it.
+    fn forked(&self) -> Checked {
+        let ret = self.head.ret;
+        self.returns(MOST_PROCESS)?;
+        let (aux, parent) = (self.head.aux, ret != 0);
+        self.expect("return value", parent, || "that of the parent".to_owned(), || "0".to_owned())?;
+        let known = aux < MOST_PROCESSES || ret < 0;
+        self.expect("index of the child", known, || format!("below {MOST_PROCESSES}"), || aux.to_string())?;
+        self.structure(&[4], false)?;
+        words(self.first(PartKind::Value)).try_for_each(|fd| self.descriptor(i64::from(fd as i32)))
+    }
+
+    /// How a process ended.
+    fn status(&self) -> Checked {
+        let ret = self.head.ret;
+        let valid = (-MOST_ERRORS..0).contains(&ret) || u32::try_from(ret).is_ok_and(is_status);
+        self.expect("return value", valid, || "the status of a process".to_owned(), || ret.to_string())
+    }
+
+    /// The number of a child that runs another program.
+    fn spawned(&self) -> Checked {
+        self.returns(MOST_ERRORS)?;
+        self.process_index()?;
+        self.structure(&[4], false)?;
+        words(self.first(PartKind::Value)).try_for_each(|pid| self.process(i64::from(pid)))
+    }
+
+    /// A signal and what is known of it.
+    fn signal_delivered(&self) -> Checked {
+        self.within(0, 3)?;
+        let signal = self.head.aux;
+        let known = (1..=SIGNALS).contains(&signal);
+        self.expect("signal", known, || format!("1 to {SIGNALS}"), || signal.to_string())?;
+        self.structure(&[SIGINFO_BYTES], true)
+    }
+
+    /// A number of processors.
+    fn processors(&self) -> Checked {
+        const PROCESSORS: [u32; 2] = [83, 84];
+        self.returns(if PROCESSORS.contains(&self.head.aux) { MOST_PROCESSORS } else { i64::MAX >> 12 })
+    }
+
+    /// Network interfaces with their names.
+    fn interfaces(&self) -> Checked {
+        self.returns(0)?;
+        self.entries(3)?;
+        self.count(PartKind::Path, self.parts(PartKind::Value).count())
     }
 
     /// Bytes that the server requested; all that there can be where they were more than the record can tell.

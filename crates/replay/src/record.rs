@@ -141,29 +141,15 @@ fn inode(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.ino())
 }
 
-/// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
-/// to the server. `progress` is called a few times a second.
-///
-/// # Errors
-/// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
-pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
-    let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
-    let environment = environment::to_record();
-    let search = std::env::var_os("PATH");
-    let program = Program::find(&options.command, &cwd, search.as_deref())?;
-    let state = options
-        .state
-        .iter()
-        .map(|path| {
-            fs::canonicalize(path).map_err(|error| StateError::Archive { path: path.display().to_string(), error })
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-
-    let excluded: Vec<&[u8]> = library::EXCLUDED
-        .iter()
-        .map(|name| name.as_bytes())
-        .chain(options.exclude_objects.iter().map(|name| name.as_bytes()))
-        .collect();
+/// What a demo says of the server and of the machine.
+fn header_of(
+    options: &RecordOptions,
+    program: &Program,
+    environment: &[(OsString, OsString)],
+    cwd: &Path,
+    state: &[PathBuf],
+    excluded: &[&[u8]],
+) -> Header {
     let mut header = Header {
         executable: program.path.as_os_str().as_bytes().to_vec(),
         build_id: program.build_id.clone(),
@@ -181,6 +167,26 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     describe_machine(&mut header);
     header.architecture = program.architecture.name().to_owned();
+    header
+}
+
+/// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
+/// to the server. `progress` is called a few times a second.
+///
+/// # Errors
+/// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
+pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
+    let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
+    let environment = environment::to_record();
+    let search = std::env::var_os("PATH");
+    let program = Program::find(&options.command, &cwd, search.as_deref())?;
+    let state = state::directories(&options.state)?;
+    let excluded: Vec<&[u8]> = library::EXCLUDED
+        .iter()
+        .map(|name| name.as_bytes())
+        .chain(options.exclude_objects.iter().map(|name| name.as_bytes()))
+        .collect();
+    let header = header_of(options, &program, &environment, &cwd, &state, &excluded);
 
     let partial = partial::path_of(&options.output);
     let write = |error| RecordError::Write { path: partial.display().to_string(), error };
@@ -253,19 +259,14 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         outputs: 0,
         output_bytes: 0,
     };
-    let ended = match recording.run(options.limit, &asked, progress) {
-        Ok(ended) => ended,
-        Err(broken) => {
-            recording.end_server();
-            return Err(match (broken, recording.writer.flush_block()) {
-                (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => write(error),
-                (RunError::System(what, error), _) => RecordError::System { what, error },
-                (RunError::Channel(fault), Ok(())) => {
-                    RecordError::Channel { path: partial.display().to_string(), fault }
-                }
-            });
+    let ended = recording.run(options.limit, &asked, progress).map_err(|broken| {
+        recording.end_server();
+        match (broken, recording.writer.flush_block()) {
+            (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => write(error),
+            (RunError::System(what, error), _) => RecordError::System { what, error },
+            (RunError::Channel(fault), Ok(())) => RecordError::Channel { path: partial.display().to_string(), fault },
         }
-    };
+    })?;
     if !recording.channel.attached() {
         let _ = fs::remove_file(&partial);
         let program = program.path.display().to_string();

@@ -401,29 +401,8 @@ impl<'a> Replayer<'a> {
             true => options.command.clone(),
         };
         let mut warnings = Vec::new();
-        let mut withheld = Withheld::default();
-        let mut environment: Vec<(OsString, OsString)> =
-            header.environment.iter().map(|(name, value)| (regular::os(name), regular::os(value))).collect();
-        // A build of the user's own is found, and loads what it loads, as if the user had started it.
-        let own = |name: &OsStr| std::env::var_os(name);
-        let filter =
-            Filter { origin, keep: &options.keep_variables, own: &own, is_safe: &environment::is_safe_directory };
-        // The command of a demo is its author's program already, and runs only for those who trust him.
-        if build {
-            withheld = filter.apply(&mut environment);
-            warnings.extend(warnings_of(&withheld, origin));
-        }
-        let mut search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-        if build {
-            search = own(OsStr::new("PATH"));
-        }
-        for (name, value) in &options.environment {
-            if name == "PATH" {
-                search = Some(value.clone());
-            }
-            environment.retain(|(recorded, _)| recorded != name);
-            environment.push((name.clone(), value.clone()));
-        }
+        let Environment { variables: environment, search, withheld } =
+            Environment::of(header, options, origin, &mut warnings);
         let cwd = PathBuf::from(regular::os(&header.cwd));
         if origin != Origin::Own && is_made_up(&cwd) && !is_own(&listed) {
             return Err(ReplayError::WorkingDirectory(cwd));
@@ -563,16 +542,9 @@ impl<'a> Replayer<'a> {
             };
             let _left = sockets::UnusedPaths::of(&tape.sockets, cwd);
             let began = SystemTime::now();
-            let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
-                RunError::Interrupted => ReplayError::Interrupted,
-                RunError::Tape(error) => ReplayError::Tape(error),
-                RunError::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
-                RunError::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
-                    (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
-                    (false, _, Some(number)) if REFUSED_MOUNTS.contains(&number) => ReplayError::Mount(error),
-                    _ => in_system(error),
-                },
-            })?;
+            let has_mounts = !state.mounts.is_empty();
+            let outcome = run_once(&setup, tape, &state.mounts, &mut show)
+                .map_err(|broken| run_failed(broken, &program.path, has_mounts))?;
             if !outcome.attached {
                 return Err(ReplayError::NotAttached(program.path.display().to_string()));
             }
@@ -582,24 +554,9 @@ impl<'a> Replayer<'a> {
                 Some(_) => None,
                 None => divergence(demo, tape, &outcome)?,
             };
-            if let Some(found) = &report.divergence {
-                let place = Place { process: found.process, thread: found.thread, record: found.record };
-                let (failures, all) = &outcome.failures;
-                (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
-                report.listings = listings::changed(demo, failures, cwd, self.demo_inode)?;
-                report.passed = diverged::passed(demo, &outcome)?;
-                let times = Times {
-                    recorded_at_unix_ns: recorded_at,
-                    recorded_for_ns: recorded_ns,
-                    replay_began: began,
-                    cwd,
-                    files: &report.surroundings.files,
-                };
-                report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
-                report.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
-                let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
-                report.threads = outcome.threads.iter().filter(of_process).count();
-            }
+            let circumstances =
+                Circumstances { cwd, demo_inode: self.demo_inode, recorded_for_ns: recorded_ns, replay_began: began };
+            examine(&mut report, demo, &outcome, &circumstances)?;
             if is_decoded {
                 judge_decoded(demo, options, &outcome.observed, &mut report)?;
             } else if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
@@ -614,6 +571,97 @@ impl<'a> Replayer<'a> {
         report.printed = printed.map(Printed::last_lines).unwrap_or_default();
         Ok(report)
     }
+}
+
+/// What a build finds in its environment.
+struct Environment {
+    variables: Vec<(OsString, OsString)>,
+    /// Where its program is looked for.
+    search: Option<OsString>,
+    /// What it does not get as it was recorded.
+    withheld: Withheld,
+}
+
+impl Environment {
+    fn of(header: &Header, options: &ReplayOptions, origin: Origin, warnings: &mut Vec<Warning>) -> Environment {
+        let build = !options.command.is_empty();
+        let mut withheld = Withheld::default();
+        let mut variables: Vec<(OsString, OsString)> =
+            header.environment.iter().map(|(name, value)| (regular::os(name), regular::os(value))).collect();
+        // A build of the user's own is found, and loads what it loads, as if the user had started it.
+        let own = |name: &OsStr| std::env::var_os(name);
+        let filter =
+            Filter { origin, keep: &options.keep_variables, own: &own, is_safe: &environment::is_safe_directory };
+        // The command of a demo is its author's program already, and runs only for those who trust him.
+        if build {
+            withheld = filter.apply(&mut variables);
+            warnings.extend(warnings_of(&withheld, origin));
+        }
+        let mut search = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        if build {
+            search = own(OsStr::new("PATH"));
+        }
+        for (name, value) in &options.environment {
+            if name == "PATH" {
+                search = Some(value.clone());
+            }
+            variables.retain(|(recorded, _)| recorded != name);
+            variables.push((name.clone(), value.clone()));
+        }
+        Environment { variables, search, withheld }
+    }
+}
+
+/// Adds what is known of a divergence: failed calls, changed listings, the source of a number or of bytes.
+fn examine(
+    report: &mut ReplayReport,
+    demo: &mut Demo<BufReader<File>>,
+    outcome: &Outcome,
+    circumstances: &Circumstances<'_>,
+) -> Result<(), ReplayError> {
+    let Some(found) = &report.divergence else { return Ok(()) };
+    let Circumstances { cwd, demo_inode, recorded_for_ns, replay_began } = *circumstances;
+    let place = Place { process: found.process, thread: found.thread, record: found.record };
+    let (failures, all) = &outcome.failures;
+    (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
+    report.listings = listings::changed(demo, failures, cwd, demo_inode)?;
+    report.passed = diverged::passed(demo, outcome)?;
+    let times = Times {
+        recorded_at_unix_ns: demo.header().recorded_at_unix_ns,
+        recorded_for_ns,
+        replay_began,
+        cwd,
+        files: &report.surroundings.files,
+    };
+    report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
+    report.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
+    let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
+    report.threads = outcome.threads.iter().filter(of_process).count();
+    Ok(())
+}
+
+/// The error of a replay that could not be carried out.
+fn run_failed(broken: RunError, program: &Path, has_mounts: bool) -> ReplayError {
+    let program = program.display().to_string();
+    match broken {
+        RunError::Interrupted => ReplayError::Interrupted,
+        RunError::Tape(error) => ReplayError::Tape(error),
+        RunError::Channel(fault) => ReplayError::Channel { program, fault },
+        RunError::System(error) => match error.raw_os_error() {
+            Some(EBADF) => ReplayError::FewDescriptors,
+            Some(number) if has_mounts && REFUSED_MOUNTS.contains(&number) => ReplayError::Mount(error),
+            _ => ReplayError::System { program, error },
+        },
+    }
+}
+
+/// What a divergence is examined by, besides the demo and the outcome.
+#[derive(Clone, Copy)]
+struct Circumstances<'a> {
+    cwd: &'a Path,
+    demo_inode: u64,
+    recorded_for_ns: u64,
+    replay_began: SystemTime,
 }
 
 /// Where a demo comes from, that the user did not say to trust. A list that cannot be believed knows nothing.

@@ -306,6 +306,9 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
         if let Some(result) = by_function(number, arguments) {
             return result;
         }
+        if let Some(result) = of_signals(number, arguments, &real) {
+            return result;
+        }
         match number {
             libc::SYS_prctl if a == libc::PR_SET_SECCOMP as usize => {
                 held::enter_sandbox();
@@ -354,16 +357,6 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
             // The kernel takes no flags.
             libc::SYS_faccessat => c_long::from(libc::faccessat(a as c_int, b as *const c_char, c as c_int, 0)),
             libc::SYS_fchmodat => c_long::from(libc::fchmodat(a as c_int, b as *const c_char, c as libc::mode_t, 0)),
-            // A mask comes with its length.
-            libc::SYS_signalfd4 => c_long::from(libc::signalfd(a as c_int, b as *const libc::sigset_t, d as c_int)),
-            libc::SYS_rt_sigpending => c_long::from(libc::sigpending(a as *mut libc::sigset_t)),
-            libc::SYS_rt_sigsuspend => c_long::from(libc::sigsuspend(a as *const libc::sigset_t)),
-            #[cfg(target_pointer_width = "64")]
-            libc::SYS_rt_sigtimedwait => c_long::from(libc::sigtimedwait(
-                a as *const libc::sigset_t,
-                b as *mut libc::siginfo_t,
-                c as *const libc::timespec,
-            )),
             #[cfg(target_pointer_width = "64")]
             libc::SYS_pselect6 => {
                 let f = arguments[5] as *const *const libc::sigset_t;
@@ -377,10 +370,6 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
                     mask,
                 ))
             }
-            libc::SYS_rt_sigprocmask => mask_of_kernel(a as c_int, b as *const u64, c as *mut u64),
-            // Signals that libc keeps for itself, which the kernel does not know of.
-            libc::SYS_rt_sigaction if [32, 33].contains(&a) || vetted::is_low(b) || vetted::is_low(c) => real(),
-            libc::SYS_rt_sigaction => action_of_kernel(a as c_int, b as *const Action, c as *mut Action),
             libc::SYS_exit_group => libc::_exit(a as c_int),
             libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
                 if !IO_URING_SAID.swap(true, Ordering::Relaxed) {
@@ -452,144 +441,170 @@ unsafe fn mask_of_kernel(how: c_int, set: *const u64, before: *mut u64) -> c_lon
     }
 }
 
-/// System calls that bring nothing from outside, or what a replay finds as the recording did: memory, the process's own
-/// attributes, files.
+/// System calls about signals, whose masks come with their length; `None` for others.
+unsafe fn of_signals(number: c_long, arguments: [usize; 6], real: &impl Fn() -> c_long) -> Option<c_long> {
+    let [a, b, c, d, ..] = arguments;
+    // SAFETY: the caller passes the arguments of the system call with this number.
+    let result = unsafe {
+        match number {
+            libc::SYS_signalfd4 => c_long::from(libc::signalfd(a as c_int, b as *const libc::sigset_t, d as c_int)),
+            libc::SYS_rt_sigpending => c_long::from(libc::sigpending(a as *mut libc::sigset_t)),
+            libc::SYS_rt_sigsuspend => c_long::from(libc::sigsuspend(a as *const libc::sigset_t)),
+            #[cfg(target_pointer_width = "64")]
+            libc::SYS_rt_sigtimedwait => c_long::from(libc::sigtimedwait(
+                a as *const libc::sigset_t,
+                b as *mut libc::siginfo_t,
+                c as *const libc::timespec,
+            )),
+            libc::SYS_rt_sigprocmask => mask_of_kernel(a as c_int, b as *const u64, c as *mut u64),
+            // Signals that libc keeps for itself, which the kernel does not know of.
+            libc::SYS_rt_sigaction if [32, 33].contains(&a) || vetted::is_low(b) || vetted::is_low(c) => real(),
+            libc::SYS_rt_sigaction => action_of_kernel(a as c_int, b as *const Action, c as *mut Action),
+            _ => return None,
+        }
+    };
+    Some(result)
+}
+
 fn is_harmless(number: c_long) -> bool {
     #[cfg(target_arch = "x86")]
     if super::raw_i386::HARMLESS.contains(&number) {
         return true;
     }
-    [
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_arch_prctl,
-        libc::SYS_brk,
-        libc::SYS_clock_getres,
-        libc::SYS_copy_file_range,
-        libc::SYS_exit,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_fadvise64,
-        libc::SYS_fallocate,
-        libc::SYS_fgetxattr,
-        libc::SYS_flistxattr,
-        libc::SYS_fremovexattr,
-        libc::SYS_fsetxattr,
-        libc::SYS_futex,
-        libc::SYS_get_mempolicy,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_get_thread_area,
-        libc::SYS_getcwd,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_getdents,
-        libc::SYS_getdents64,
-        libc::SYS_getegid,
-        libc::SYS_geteuid,
-        libc::SYS_getgid,
-        libc::SYS_getgroups,
-        libc::SYS_getresgid,
-        libc::SYS_getresuid,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_getrlimit,
-        libc::SYS_get_robust_list,
-        libc::SYS_getuid,
-        libc::SYS_getxattr,
-        libc::SYS_ioprio_get,
-        libc::SYS_ioprio_set,
-        libc::SYS_kcmp,
-        libc::SYS_keyctl,
-        libc::SYS_landlock_add_rule,
-        libc::SYS_landlock_create_ruleset,
-        libc::SYS_landlock_restrict_self,
-        libc::SYS_lgetxattr,
-        libc::SYS_listxattr,
-        libc::SYS_llistxattr,
-        libc::SYS_lremovexattr,
-        libc::SYS_lseek,
-        libc::SYS_lsetxattr,
-        libc::SYS_madvise,
-        libc::SYS_mbind,
-        libc::SYS_membarrier,
-        libc::SYS_memfd_create,
-        libc::SYS_mincore,
-        libc::SYS_mknodat,
-        libc::SYS_mlock2,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_mmap,
-        libc::SYS_mprotect,
-        libc::SYS_mremap,
-        libc::SYS_msync,
-        libc::SYS_munlock,
-        libc::SYS_munlockall,
-        libc::SYS_munmap,
-        libc::SYS_move_pages,
-        libc::SYS_personality,
-        libc::SYS_pkey_alloc,
-        libc::SYS_pkey_free,
-        libc::SYS_pkey_mprotect,
-        libc::SYS_prctl,
-        libc::SYS_prlimit64,
-        libc::SYS_process_madvise,
-        libc::SYS_readahead,
-        libc::SYS_remap_file_pages,
-        libc::SYS_removexattr,
-        libc::SYS_restart_syscall,
-        libc::SYS_rseq,
-        libc::SYS_rt_sigreturn,
-        libc::SYS_sched_get_priority_max,
-        libc::SYS_sched_get_priority_min,
-        libc::SYS_sched_getattr,
-        libc::SYS_sched_getparam,
-        libc::SYS_sched_getscheduler,
-        libc::SYS_sched_rr_get_interval,
-        libc::SYS_sched_setattr,
-        libc::SYS_sched_setparam,
-        libc::SYS_sched_setscheduler,
-        libc::SYS_set_mempolicy,
-        libc::SYS_set_robust_list,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_set_thread_area,
-        libc::SYS_set_tid_address,
-        libc::SYS_setfsgid,
-        libc::SYS_setfsuid,
-        libc::SYS_setgid,
-        libc::SYS_setgroups,
-        libc::SYS_setresgid,
-        libc::SYS_setresuid,
-        libc::SYS_setuid,
-        libc::SYS_setxattr,
-        libc::SYS_sigaltstack,
-        libc::SYS_sync,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_sync_file_range,
-        libc::SYS_syncfs,
-        libc::SYS_umask,
-        libc::SYS_migrate_pages,
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_mq_getsetattr,
-        libc::SYS_mq_unlink,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_msgctl,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_msgget,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_semctl,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_semget,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_shmat,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_shmctl,
-        #[cfg(target_pointer_width = "64")]
-        libc::SYS_shmdt,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_futimesat,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_ustat,
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-        libc::SYS_modify_ldt,
-    ]
-    .contains(&number)
+    HARMLESS.contains(&number)
 }
+
+/// System calls that bring nothing from outside, or what a replay finds as the recording did: memory, the process's own
+/// attributes, files.
+const HARMLESS: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_arch_prctl,
+    libc::SYS_brk,
+    libc::SYS_clock_getres,
+    libc::SYS_copy_file_range,
+    libc::SYS_exit,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_fadvise64,
+    libc::SYS_fallocate,
+    libc::SYS_fgetxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_futex,
+    libc::SYS_get_mempolicy,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_get_thread_area,
+    libc::SYS_getcwd,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_getdents,
+    libc::SYS_getdents64,
+    libc::SYS_getegid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getgroups,
+    libc::SYS_getresgid,
+    libc::SYS_getresuid,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getrlimit,
+    libc::SYS_get_robust_list,
+    libc::SYS_getuid,
+    libc::SYS_getxattr,
+    libc::SYS_ioprio_get,
+    libc::SYS_ioprio_set,
+    libc::SYS_kcmp,
+    libc::SYS_keyctl,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_restrict_self,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lseek,
+    libc::SYS_lsetxattr,
+    libc::SYS_madvise,
+    libc::SYS_mbind,
+    libc::SYS_membarrier,
+    libc::SYS_memfd_create,
+    libc::SYS_mincore,
+    libc::SYS_mknodat,
+    libc::SYS_mlock2,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_msync,
+    libc::SYS_munlock,
+    libc::SYS_munlockall,
+    libc::SYS_munmap,
+    libc::SYS_move_pages,
+    libc::SYS_personality,
+    libc::SYS_pkey_alloc,
+    libc::SYS_pkey_free,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_prctl,
+    libc::SYS_prlimit64,
+    libc::SYS_process_madvise,
+    libc::SYS_readahead,
+    libc::SYS_remap_file_pages,
+    libc::SYS_removexattr,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_get_priority_max,
+    libc::SYS_sched_get_priority_min,
+    libc::SYS_sched_getattr,
+    libc::SYS_sched_getparam,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_rr_get_interval,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_set_mempolicy,
+    libc::SYS_set_robust_list,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_set_thread_area,
+    libc::SYS_set_tid_address,
+    libc::SYS_setfsgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setgid,
+    libc::SYS_setgroups,
+    libc::SYS_setresgid,
+    libc::SYS_setresuid,
+    libc::SYS_setuid,
+    libc::SYS_setxattr,
+    libc::SYS_sigaltstack,
+    libc::SYS_sync,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_sync_file_range,
+    libc::SYS_syncfs,
+    libc::SYS_umask,
+    libc::SYS_migrate_pages,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_mq_getsetattr,
+    libc::SYS_mq_unlink,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_msgctl,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_msgget,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_semctl,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_semget,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_shmat,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_shmctl,
+    #[cfg(target_pointer_width = "64")]
+    libc::SYS_shmdt,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_futimesat,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_ustat,
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    libc::SYS_modify_ldt,
+];
 
 static IO_URING_SAID: AtomicBool = AtomicBool::new(false);
 

@@ -126,6 +126,17 @@ impl<W: Write> Write for Chunks<'_, W> {
     }
 }
 
+/// State directories without links in their paths.
+///
+/// # Errors
+/// [`StateError::Archive`] for the first that is not there.
+pub(crate) fn directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, StateError> {
+    let resolved = |path: &PathBuf| {
+        fs::canonicalize(path).map_err(|error| StateError::Archive { path: path.display().to_string(), error })
+    };
+    named.iter().map(resolved).collect()
+}
+
 /// Writes the archive of a directory into the demo.
 pub(crate) fn archive<W: Write>(writer: &mut Writer<W>, dir: u32, path: &Path) -> Result<(), StateError> {
     let mut archive = tar::Builder::new(BufWriter::with_capacity(1 << 20, Chunks { writer, dir }));

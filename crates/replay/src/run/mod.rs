@@ -177,6 +177,76 @@ const BUSY_FACTOR: u32 = 12;
 /// mostly for its clock, which goes on with the records only.
 const MOST_ADDED_CALLS: u64 = 100_000;
 
+/// Why a build is not watched any longer.
+struct Watched {
+    /// End of its first process, if it has ended.
+    status: Option<ExitStatus>,
+    starved: Option<Starved>,
+    broken: Option<RunError>,
+}
+
+/// Waits for the end of a build: its own, that of its replay, or that of our patience.
+fn watch(
+    setup: &Setup,
+    channel: &mut Channel,
+    server: &mut Launched,
+    feeding: Option<&Feeding>,
+    observed: &mut Observations,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Watched, RunError> {
+    let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
+    let start = Instant::now();
+    let (mut progressed_at, mut shown_at) = (start, start);
+    let mut last = 0;
+    let mut window = None;
+    loop {
+        let status = server.wait_for(interval)?;
+        let mut broken = None;
+        if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            broken = Some(RunError::Interrupted);
+        } else if setup.tolerant {
+            broken = observed.gather(channel).err();
+        }
+        if let Some(unfed) = feeding.and_then(Feeding::failed) {
+            broken = Some(unfed.into());
+        }
+        if broken.is_some() {
+            return Ok(Watched { status, starved: None, broken });
+        }
+        if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
+            return Ok(Watched { status, starved: None, broken: None });
+        }
+        let now = Instant::now();
+        let records = channel.progress().wrapping_add(feeding.map_or(0, Feeding::progress));
+        if now.duration_since(shown_at) > Duration::from_millis(200) {
+            shown_at = now;
+            progress(channel.counted().records);
+        }
+        if channel.divergence().is_some() {
+            server.kill_group();
+            continue;
+        }
+        if records != last {
+            (last, progressed_at) = (records, now);
+            window = None;
+            continue;
+        }
+        let (since, busy_before, added_before) = *window.get_or_insert_with(|| (now, busy_s(channel), added(channel)));
+        if now.duration_since(since) > setup.watchdog {
+            // Long work is no starvation: as long as the build uses the CPU for its own it gets more time.
+            let busy_now = busy_s(channel);
+            let is_busy = busy_now - busy_before > setup.watchdog.as_secs_f64() / 2.0;
+            let added_now = added(channel);
+            let spins = added_now.wrapping_sub(added_before) > MOST_ADDED_CALLS;
+            if !is_busy || spins || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
+                let starved = Some(Starved { spins, ..look_at(channel, server.pid()) });
+                return Ok(Watched { status, starved, broken: None });
+            }
+            window = Some((now, busy_now, added_now));
+        }
+    }
+}
+
 /// Runs the build once against the tape.
 pub(crate) fn run_once(
     setup: &Setup,
@@ -217,65 +287,13 @@ pub(crate) fn run_once(
         Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
     };
     let mut server = launch.start(&channel, setup.libraries)?;
-    let mut merger = Merger::default();
-    let mut observed = Observations { all: Vec::new(), bytes: 0, limit: most_observed(setup, tape) };
-    let mut broken = None;
-    let mut progressed_at = start;
-    let mut last = 0;
-    let mut window = None;
-    let mut starved = None;
-    let mut status;
-    let mut shown_at = start;
-    loop {
-        let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
-        status = server.wait_for(interval)?;
-        if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            broken = Some(RunError::Interrupted);
-        } else if setup.tolerant {
-            broken = observed.gather(&mut channel, &mut merger).err();
-        }
-        if let Some(unfed) = feeding.as_ref().and_then(Feeding::failed) {
-            broken = Some(unfed.into());
-        }
-        if broken.is_some() {
-            break;
-        }
-        if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
-            break;
-        }
-        let now = Instant::now();
-        let records = channel.progress().wrapping_add(feeding.as_ref().map_or(0, Feeding::progress));
-        if now.duration_since(shown_at) > Duration::from_millis(200) {
-            shown_at = now;
-            progress(channel.counted().records);
-        }
-        if channel.divergence().is_some() {
-            server.kill_group();
-            continue;
-        }
-        if records != last {
-            (last, progressed_at) = (records, now);
-            window = None;
-            continue;
-        }
-        let (since, busy_before, added_before) =
-            *window.get_or_insert_with(|| (now, busy_s(&channel), added(&channel)));
-        if now.duration_since(since) > setup.watchdog {
-            // Long work is no starvation: as long as the build uses the CPU for its own it gets more time.
-            let busy_now = busy_s(&channel);
-            let is_busy = busy_now - busy_before > setup.watchdog.as_secs_f64() / 2.0;
-            let added_now = added(&channel);
-            let spins = added_now.wrapping_sub(added_before) > MOST_ADDED_CALLS;
-            if !is_busy || spins || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
-                starved = Some(Starved { spins, ..look_at(&channel, server.pid()) });
-                break;
-            }
-            window = Some((now, busy_now, added_now));
-        }
-    }
+    let limit = most_observed(setup, tape);
+    let mut observed = Observations { merger: Merger::default(), all: Vec::new(), bytes: 0, limit };
+    let Watched { status, starved, mut broken } =
+        watch(setup, &mut channel, &mut server, feeding.as_ref(), &mut observed, progress)?;
     let wall_s = start.elapsed().as_secs_f64();
     if setup.tolerant && broken.is_none() {
-        broken = observed.gather(&mut channel, &mut merger).err();
+        broken = observed.gather(&mut channel).err();
     }
     let complete = tape.processes.iter().all(|&process| channel.ended(usize::from(process)));
     server.kill_group();
@@ -362,6 +380,7 @@ const fn libc_sigkill() -> i32 {
 
 /// Outputs that differ, in a tolerant run.
 struct Observations {
+    merger: Merger,
     all: Vec<Observed>,
     bytes: u64,
     limit: u64,
@@ -374,8 +393,9 @@ fn most_observed(setup: &Setup, tape: &Tape) -> u64 {
 }
 
 impl Observations {
-    fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), RunError> {
+    fn gather(&mut self, channel: &mut Channel) -> Result<(), RunError> {
         // Each slot's records are complete in themselves; the order of the process does not matter.
+        let Observations { merger, all, bytes: gathered, limit } = self;
         channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
         merger.take(true, |process, record| {
             let part = |kind| prony_demo::Parts::first(record, kind);
@@ -388,12 +408,12 @@ impl Observations {
             };
             if out.is_some() || kind == ObservedKind::NotSent {
                 let bytes = out.unwrap_or_default();
-                self.bytes += bytes.len() as u64;
-                if self.bytes > self.limit {
+                *gathered += bytes.len() as u64;
+                if *gathered > *limit {
                     let what = "bytes of outputs that differ";
-                    return Err(Fault { what, slot: 0, limit: self.limit, found: self.bytes }.into());
+                    return Err(Fault { what, slot: 0, limit: *limit, found: *gathered }.into());
                 }
-                self.all.push(Observed {
+                all.push(Observed {
                     process,
                     record: head.order,
                     message: head.aux,
