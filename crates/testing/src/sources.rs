@@ -26,3 +26,15 @@ pub fn rust_below(path: &Path) -> Vec<PathBuf> {
         if path.is_dir() { name != "tests" } else { name.ends_with(".rs") && name != "tests.rs" }
     })
 }
+
+/// Checks that a page which is made has not gone stale; writes it where `PRONY_WRITE_PAGES` is set.
+///
+/// # Panics
+/// When the page is another one. `command`: what makes it.
+pub fn check_page(path: &Path, expected: &str, command: &str) {
+    if std::env::var_os("PRONY_WRITE_PAGES").is_some() {
+        fs::write(path, expected).expect("the page can be written");
+    }
+    let found = fs::read_to_string(path).unwrap_or_default();
+    assert!(found == expected, "`{command}` writes {}", path.display());
+}

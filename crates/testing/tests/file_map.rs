@@ -1,7 +1,7 @@
 //! The map of all source files in `docs/internals/files.md`: made from what each file says of itself in its first lines, in the order in
 //! which crates depend on each other.
 
-use prony_testing::sources::{root, rust_below};
+use prony_testing::sources::{check_page, root, rust_below};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -57,11 +57,5 @@ fn map() -> String {
 #[test]
 fn the_map_of_source_files_is_that_of_this_checkout() {
     let path = root().join("docs/internals/files.md");
-    let expected = map();
-    if std::env::var_os("PRONY_WRITE_PAGES").is_some() {
-        fs::write(&path, &expected).expect("the page can be written");
-    }
-    let found = fs::read_to_string(&path).unwrap_or_default();
-    let command = "PRONY_WRITE_PAGES=1 cargo test -p prony-testing --test file_map";
-    assert!(found == expected, "`{command}` writes {}", path.display());
+    check_page(&path, &map(), "PRONY_WRITE_PAGES=1 cargo test -p prony-testing --test file_map");
 }
