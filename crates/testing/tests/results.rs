@@ -46,13 +46,13 @@ fn page(area: &Value) -> String {
         format!("[^{}]", known + 1)
     };
     for row in rows {
-        let value = [text(row, "value"), text(row, "interval")].join(" ");
+        let value = [text(row, "value"), text(row, "interval")].join(" ").replace(' ', "\u{a0}");
         let (machine, command) = (note(text(row, "machine")), note(text(row, "command")));
         let (what, n, target) = (text(row, "what"), text(row, "n"), text(row, "target"));
         let _ = writeln!(
             out,
             "| {what} | {} | {n} | {target} | {} | {machine} | {command} |",
-            value.trim_end(),
+            value.trim_end_matches('\u{a0}'),
             answer(row)
         );
     }

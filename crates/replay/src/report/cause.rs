@@ -131,3 +131,21 @@ impl Cause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_guide_has_a_row_for_each_cause() {
+        let source = include_str!("cause.rs");
+        let (_, keys) = source.split_once("pub fn key(&self)").expect("it is above");
+        let keys = keys.split("\n    }\n").next().unwrap_or_default().split('"').skip(1).step_by(2);
+        let guide = include_str!("../../../../docs/guide/divergences.md");
+        let (_, table) =
+            guide.split_once("\n| | what the report shows | cause | what to do |\n").expect("it has the table");
+        let table = table.split("\n\n").next().unwrap_or_default();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        assert_eq!(rows.collect::<BTreeSet<_>>(), keys.collect::<BTreeSet<_>>());
+    }
+}
