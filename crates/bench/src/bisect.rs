@@ -72,7 +72,7 @@ pub struct BisectOptions {
     pub stretches: bool,
     /// Number of replays of the bad commit, which tell how often it diverges.
     pub replays: u32,
-    /// Both replays of a pair run at once on this CPU, in turns.
+    /// Both replays of a pair run at once on this CPU, alternately.
     pub duet_cpu: Option<usize>,
     /// Seed for the order of replays.
     pub seed: u64,

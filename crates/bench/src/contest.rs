@@ -228,7 +228,7 @@ mod tests {
         Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 10.0, metric: None, tolerates: false }
     }
 
-    /// Rounds of a tenth of a second until nothing is left to find out, of commands that take so many times 20 ms.
+    /// Rounds of a tenth of a second until nothing is left to find out, of commands that take this many times 20 ms.
     fn run(contest: &mut Contest, factors: &[f64], rounds: u32) -> u32 {
         let mut seed = Seed::new(5);
         let mut noise = || 0.004 * (seed.below(1000) as f64 / 1000.0 - 0.5);

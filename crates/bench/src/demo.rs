@@ -47,11 +47,11 @@ pub struct DemoOptions {
     pub plan: Plan,
     /// True if the planned time may be extended where replays take long, since the user did not set it.
     pub stretches: bool,
-    /// Exactly so many pairs instead of as many as it takes.
+    /// Exactly this many pairs instead of as many as it takes.
     pub runs: Option<usize>,
     /// Replays of each build that come first and do not count.
     pub warmup_runs: usize,
-    /// Both replays of a pair run at once on this CPU, in turns: what disturbs the machine for longer than a turn disturbs
+    /// Both replays of a pair run at once on this CPU, alternately: what disturbs the machine for longer than a turn disturbs
     /// both.
     pub duet_cpu: Option<usize>,
     /// Log ratio that B is compared with, in place of 0: B is slower if it takes more than e^`threshold` times as long as A.
@@ -121,7 +121,7 @@ pub struct DemoReport {
     pub warnings: Vec<ReplayWarning>,
 }
 
-/// Replays either build in turns until it is known which is faster.
+/// Replays either build alternately until it is known which is faster.
 ///
 /// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.

@@ -1,8 +1,8 @@
-//! Two commands at once on one CPU, which the scheduler gives them in turns.
+//! Two commands at once on one CPU, which the scheduler gives them alternately.
 //!
 //! What slows a shared machine down, as a neighbour on the other half of the core, comes and goes in times much longer than
 //! a turn for which the scheduler lets a process run. Of two processes that run one after the other it meets one; of two
-//! that run in turns it meets both, and falls out of their ratio. The two share the caches of that CPU, and pay for
+//! that run alternately it meets both, and falls out of their ratio. The two share the caches of that CPU, and pay for
 //! coming back to it.
 //!
 //! The kernel ends a turn when its timer interrupts, every 4 ms on Debian, however short a slice a process asks for: a run

@@ -108,7 +108,7 @@ pub enum Problem {
     /// The command wrote a line that is not a value.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// It wrote values, which a worker takes by its own clock, while another command had its CPU in turns.
+    /// It wrote values, which a worker takes by its own clock, while another command had its CPU alternately.
     #[error(
         "expected a command that is timed as a process, found values on $PRONY_FD, whose clock also ran during \
          the other command's slices"

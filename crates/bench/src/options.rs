@@ -72,7 +72,7 @@ pub struct Options {
     pub reference: Reference,
     /// Error rate, margin and time limit.
     pub plan: Plan,
-    /// Exactly so many rounds instead of as many as it takes.
+    /// Exactly this many rounds instead of as many as it takes.
     pub runs: Option<usize>,
     /// Rounds before which no verdict is made, however clear it is and however long they take.
     pub rounds_min: usize,
@@ -92,7 +92,7 @@ pub struct Options {
     pub output: Output,
     /// CPU and scheduler of the commands.
     pub placement: Placement,
-    /// Two commands run at once on the CPU of `placement`, in turns of half a millisecond: what
+    /// Two commands run at once on the CPU of `placement`, in slices of half a millisecond: what
     /// disturbs the machine for longer disturbs both. Judged on CPU time and uncontended time; wall time is that of both.
     pub duet: bool,
     /// Try first, on one command with itself, whether a duet on this CPU scatters less, and take the way that does.

@@ -46,7 +46,7 @@ struct Seen {
 }
 
 impl WorkerVariance {
-    /// Nothing was seen yet of so many commands.
+    /// Nothing was seen yet of this many commands.
     pub fn new(measure: Measure, subjects: usize) -> WorkerVariance {
         WorkerVariance { measure, seen: vec![Seen::default(); subjects], warmups: 0 }
     }

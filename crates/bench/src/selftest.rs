@@ -54,7 +54,7 @@ pub const WORK_S: f64 = 0.02;
 const UNLIKELY: f64 = 0.01;
 
 impl Selftest {
-    /// The smallest difference found nine times in ten in so many seconds.
+    /// The smallest difference found nine times in ten in this many seconds.
     pub fn resolution(&self, seconds: f64) -> Resolution {
         let pairs = self.pairs_per_s * seconds;
         Resolution { seconds, difference: self.deviation * (PAIRS_OF_ONE_DEVIATION / pairs).sqrt() }

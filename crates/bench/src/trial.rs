@@ -3,7 +3,7 @@
 //!
 //! Both at once is tried only with commands that it may suit: one process with one thread that computes nearly all of its
 //! time, for long enough to have some turns, and writes nothing to a disk, where two at once might be in each
-//! other's way. Where the command fails beside itself, it is run in turns.
+//! other's way. Where the command fails beside itself, it is run alternately.
 
 use std::time::Instant;
 
@@ -17,12 +17,12 @@ use crate::error::{MeasureError, Phase};
 use crate::randomization::Randomization;
 use crate::sample::Observation;
 
-/// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
+/// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are this many pairs that take turns that these
 /// are known well.
 const COMPUTES_S_MIN: f64 = 0.025;
 /// Share of the time budget for trials.
 const SHARE: f64 = 1.0 / 8.0;
-/// Runs that trials take at least: one more in turns than pairs, and two a pair at once.
+/// Runs that trials take at least: one more that takes turns than pairs, and two a pair at once.
 const RUNS_MIN: f64 = (PAIRS_MIN + 1 + 2 * PAIRS_MIN) as f64;
 /// Pairs of either way that are enough.
 const PAIRS_ENOUGH: usize = 12;

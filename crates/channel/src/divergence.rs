@@ -111,7 +111,7 @@ layout!(Report, 2264, {
     callers: 336, caller: 340,
 });
 
-/// Real calls that failed, of which a replay keeps the last so many.
+/// Real calls that failed, of which a replay keeps the last this many.
 pub const FAILURES: usize = 512;
 
 /// Value of [`Failure::state`]: the failure is being written.

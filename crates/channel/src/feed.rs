@@ -48,7 +48,7 @@ layout!(Feed, 256, {
 /// Value of [`Feed::leader`]: the recording does not have the process.
 pub const NO_PROCESS: u32 = u32::MAX;
 
-/// Quarters of windows that are told apart: more than a window has.
+/// Quarters of windows that are distinguished: more than a window has.
 pub const QUARTERS: usize = 8;
 /// Bytes of the smallest window; a power of two.
 pub const SMALLEST_WINDOW: u64 = 64 << 10;

@@ -45,9 +45,9 @@ pub struct Interest {
 /// What a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
-    /// So many frames in a row; 1 unless there are more frames than [`UNITS_MAX`].
+    /// This many frames in a row; 1 unless there are more frames than [`UNITS_MAX`].
     Frames(u64),
-    /// So many nanoseconds: the demo has no frames.
+    /// This many nanoseconds: the demo has no frames.
     Slices(u64),
 }
 

@@ -153,7 +153,7 @@ mod tests {
         });
     }
 
-    /// Both to their end, in turns.
+    /// Both to their end, alternately.
     async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
         let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
         let (mut of_a, mut of_b) = (None, None);

@@ -115,7 +115,7 @@ impl Received {
         }
         self.used = self.used.min(first);
         let room = BATCH - first;
-        // SAFETY: from `first` on `headers` are so many valid headers, whose pointers lead into the arena, which outlives
+        // SAFETY: from `first` on `headers` are this many valid headers, whose pointers lead into the arena, which outlives
         // the call.
         let count = unsafe {
             let headers = addr_of_mut!((*at).headers).cast::<libc::mmsghdr>().add(first);

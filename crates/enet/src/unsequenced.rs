@@ -2,7 +2,7 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-/// Groups that are told apart.
+/// Groups that are distinguished.
 const WINDOW: u32 = 1024;
 /// Windows ahead that are followed; what is farther is older than the base.
 const AHEAD: u32 = 32;

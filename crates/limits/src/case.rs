@@ -14,17 +14,17 @@ use crate::unsupported::Unsupported;
 /// Quantity into which the time of a pass is converted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// Bytes a second; a pass is so many bytes.
+    /// Bytes a second; a pass is this many bytes.
     BytesEachSecond(f64),
-    /// Seconds each; a pass is so many.
+    /// Seconds each; a pass is this many.
     SecondsEach(f64),
-    /// Cycles each; a pass is so many.
+    /// Cycles each; a pass is this many.
     CyclesEach(f64),
     /// Amount of this unit in a pass, reported per cycle.
     EachCycle(f64, &'static str),
     /// Amount of this unit in a pass, reported per second.
     EachSecond(f64, &'static str),
-    /// Cycles a second of something that takes so many cycles a pass.
+    /// Cycles a second of something that takes this many cycles a pass.
     Hertz(f64),
 }
 

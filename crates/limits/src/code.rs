@@ -103,7 +103,7 @@ impl Code {
         let pad = (offset as u64).wrapping_sub(start) % LINE_BYTES;
         let (bytes, start, end) = assembled(pad as usize, base)?;
         assert!(bytes.len() <= mapped, "padding is below a line, and two were added");
-        // SAFETY: `at` is a writable mapping of at least so many bytes that nobody else knows.
+        // SAFETY: `at` is a writable mapping of at least this many bytes that nobody else knows.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.as_ptr(), bytes.len()) };
         // SAFETY: the mapping is ours as a whole.
         if unsafe { libc::mprotect(at.as_ptr().cast(), mapped, libc::PROT_READ | libc::PROT_EXEC) } != 0 {

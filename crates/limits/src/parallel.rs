@@ -10,7 +10,7 @@ use crate::tester::{Passes, Series, Tester};
 use crate::ticks::now_ns;
 use crate::unsupported::Unsupported;
 
-/// Work of a thread: does something so many times.
+/// Work of a thread: does something this many times.
 pub type Work<'a> = Box<dyn FnMut(u64) + 'a>;
 /// Makes the work of the thread with this number, on its CPU, so that memory is near to it.
 pub type Make<'a> = &'a (dyn Fn(usize) -> Result<Work<'a>, Unsupported> + Sync);

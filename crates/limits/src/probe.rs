@@ -19,7 +19,7 @@ const NOPS: u64 = 960;
 const ADD_TURNS: u64 = 250;
 /// Turns of the nop loop: some 5,000 cycles.
 const NOP_TURNS: u64 = 25;
-/// The least of so many is what counts: an interrupt takes some microseconds, and seldom comes twice.
+/// The least of this many is what counts: an interrupt takes some microseconds, and seldom comes twice.
 const TRIES: usize = 3;
 
 /// Results of the probes: clock rate in hertz, and nops in a cycle.

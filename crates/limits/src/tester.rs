@@ -18,7 +18,7 @@ const NOPS_SHARED: f64 = 0.85;
 const WAITED: f64 = 0.005;
 /// Raw samples of a case that are kept: files stay below some megabytes.
 const SAMPLES_MAX: usize = 128;
-/// Without so many there is no middle one and no spread.
+/// Without this many there is no middle one and no spread.
 const SAMPLES_MIN: usize = 3;
 /// Largest number of repetitions of the work in a sample.
 const PASSES_MAX: u64 = 1 << 32;
@@ -173,7 +173,7 @@ impl Tester {
         self.probe.listing()
     }
 
-    /// Repeats `work`, which does something so many times.
+    /// Repeats `work`, which does something this many times.
     ///
     /// # Errors
     /// What `work` says.
@@ -186,7 +186,7 @@ impl Tester {
         })
     }
 
-    /// Repeats `work`, which does something so many times and tells how many nanoseconds of it count.
+    /// Repeats `work`, which does something this many times and tells how many nanoseconds of it count.
     ///
     /// # Errors
     /// What `work` says.

@@ -160,7 +160,7 @@ impl Peer {
 /// Bytes that may wait at the server when the attacker is as fast as it reads: a quarter of its buffer.
 const QUEUED_BYTES_MAX: u64 = 2 << 20;
 /// Datagrams after which the queue is looked at: the kernel walks over a table of all ports for it, which takes longer than
-/// sending a hundred of them. So many, at 2 KiB each in its account, fit into the rest of the buffer.
+/// sending a hundred of them. This many, at 2 KiB each in its account, fit into the rest of the buffer.
 const QUEUE_EVERY: u64 = 1024;
 
 /// Sends what `peer` makes, at `mbit` with the headers of IPv4 and UDP, until `is_over`.

@@ -18,7 +18,7 @@ pub struct Options {
     pub payload_bytes: usize,
     /// Answer requested from the server.
     pub reply: Reply,
-    /// Channels of each connection, 1 to 255; packets go over them in turns.
+    /// Channels of each connection, 1 to 255; packets go over them in turn.
     pub channels: u8,
     /// Share of packets that are sent reliably, 0 to 1.
     pub reliable: f64,

@@ -1,6 +1,6 @@
 //! What running a process costs beyond `posix_spawn` and `wait4`: `cargo bench -p prony-machine`.
 //!
-//! Runs `true` in turns through [`Runner`], through `posix_spawn` and `wait4` alone, and through the
+//! Runs `true` alternately through [`Runner`], through `posix_spawn` and `wait4` alone, and through the
 //! standard library, and prints the median and the quartiles of each. `hyperfine -N true`
 //! beside it tells what that tool calls the same.
 

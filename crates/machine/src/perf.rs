@@ -54,7 +54,7 @@ pub struct Sampling {
     pub frequency_hz: u32,
     /// Stacks of the kernel too.
     pub kernel: bool,
-    /// Copy so many bytes of the user's stack, and the registers that unwinding starts from; a multiple of 8.
+    /// Copy this many bytes of the user's stack, and the registers that unwinding starts from; a multiple of 8.
     pub stack_bytes: Option<u32>,
     /// Report mappings, names, forks and ends of threads.
     pub tracking: bool,

@@ -87,7 +87,7 @@ impl Run {
     /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
     pub fn uncontended_ns(&self) -> Option<u64> {
         let wait_ns = self.wait_ns.ok()?;
-        // Part of our own wait may have been while it still ran; tasks in turns take at least their CPU time.
+        // Part of our own wait may have been while it still ran; tasks that take turns take at least their CPU time.
         Some(self.wall_ns.saturating_sub(wait_ns).saturating_sub(self.own_wait_ns).max(self.cpu_ns))
     }
 }

@@ -13,7 +13,7 @@ use std::ffi::CStr;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Failures of one process that are told apart.
+/// Failures of one process that are distinguished.
 const MOST: usize = 4096;
 /// Places that are tried for one.
 const TRIES: usize = 64;

@@ -13,7 +13,7 @@ pub trait Time {
     /// Time as seconds and nanoseconds.
     fn parts(&self) -> (i64, i64);
 
-    /// The time that is so many nanoseconds from zero.
+    /// The time that is this many nanoseconds from zero.
     fn of_nanoseconds(nanoseconds: i64) -> Self;
 
     /// Time as nanoseconds since zero.

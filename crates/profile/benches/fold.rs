@@ -1,4 +1,4 @@
-//! How fast the text of `perf script` becomes folded stacks, beside inferno's `collapse-perf`, in turns.
+//! How fast the text of `perf script` becomes folded stacks, beside inferno's `collapse-perf`, alternately.
 //!
 //! `cargo bench -p prony-profile --bench fold [-- perf.txt]`; without a file, a made-up profile of 400,000 samples. With
 //! `STACKCOLLAPSE_PERF=stackcollapse-perf.pl`, a path of Brendan Gregg's script, that too is run on the file.

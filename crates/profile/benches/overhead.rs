@@ -1,4 +1,4 @@
-//! What sampling costs the program that is sampled: windows with and without a sampler in turns, so that neither its start
+//! What sampling costs the program that is sampled: windows with and without a sampler alternately, so that neither its start
 //! nor the machine's moods count.
 //!
 //! `cargo bench -p prony-profile --bench overhead [-- ROUNDS]`. A child works in blocks of equal work and reports the wall

@@ -14,12 +14,12 @@ use crate::space::{Object, ObjectKind};
 
 /// Larger files are not read: a profile must not fill the memory.
 const MOST_BYTES: u64 = 1 << 30;
-/// A file may be so many times as long as what it takes on its disk, which some file systems compress; longer ones are
+/// A file may be this many times as long as what it takes on its disk, which some file systems compress; longer ones are
 /// holes.
 const HOLES_MOST: u64 = 16;
 /// Short files lie in their directory on some file systems, and take nothing.
 const HOLE_BYTES_LEAST: u64 = 16 << 20;
-/// Compressed sections may become so many times as long as their file. Debug information compresses to a fifth or a tenth.
+/// Compressed sections may become this many times as long as their file. Debug information compresses to a fifth or a tenth.
 const EXPANSION_MOST: u64 = 16;
 /// And so long in any case.
 const EXPANDED_BYTES_MOST: u64 = 1 << 30;
@@ -27,7 +27,7 @@ const EXPANDED_BYTES_MOST: u64 = 1 << 30;
 const LINE_BYTES_MOST: u64 = 32 << 20;
 /// The longest name of a function that is taken.
 const NAME_BYTES_MOST: usize = 64 << 10;
-/// All names of a file may be so many times as long as it: symbols share their ends.
+/// All names of a file may be this many times as long as it: symbols share their ends.
 const NAMES_MOST: u64 = 4;
 
 /// Part of a file that exceeds a limit.

@@ -50,7 +50,7 @@ pub fn speedscope(profile: &Profile, name: &str, version: &str, frequency_hz: u3
 
 /// The text of `perf script`, which the Firefox Profiler, speedscope and FlameGraph's tools import.
 ///
-/// Names stand without offsets and modules; a wait is a period of so many microseconds.
+/// Names stand without offsets and modules; a wait is a period of this many microseconds.
 pub fn perf_script(profile: &Profile) -> String {
     let stacks: Vec<&[u32]> = profile.stacks.iter().map(|(stack, _)| stack).collect();
     let event = match profile.stacks.weight_unit() {

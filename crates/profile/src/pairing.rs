@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 use crate::stacks::{NameId, Stacks};
 use crate::symbols::{demangle, is_mangled};
 
-/// The kernel keeps so many bytes of a thread's name (`TASK_COMM_LEN` − 1, proc_pid_comm(5)).
+/// The kernel keeps this many bytes of a thread's name (`TASK_COMM_LEN` − 1, proc_pid_comm(5)).
 const COMM_BYTES: usize = 15;
-/// So many names of each build are matched, the heaviest roots: each is held against each of the other build.
+/// This many names of each build are matched, the heaviest roots: each is held against each of the other build.
 const MATCHED_MAX: usize = 64;
 /// Shorter runs of hexadecimal digits may be words.
 const HASH_DIGITS: usize = 8;

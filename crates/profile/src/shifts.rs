@@ -113,7 +113,7 @@ pub fn shifts(a: &[Stacks], b: &[Stacks], level: f64) -> Shifts {
     let tallies = tallies.flat_map(|function| [&function.own, &function.inclusive]);
     let mut weights: Vec<u64> = tallies.filter(|tally| asked.insert(tally.signature)).map(Tally::weight).collect();
     weights.sort_unstable();
-    // The smallest number of questions such that no more than so many could be answered with yes at its level.
+    // The smallest number of questions such that no more than this many could be answered with yes at its level.
     let could_differ = |spread: usize| {
         let least = chance.least_weight(level / spread as f64);
         weights.len() - weights.partition_point(|&weight| weight < least)

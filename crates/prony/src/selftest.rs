@@ -178,7 +178,7 @@ struct Answer {
     false_alarms: usize,
     same: usize,
     alpha: f64,
-    /// Probability of so many false alarms if the judge is right.
+    /// Probability of this many false alarms if the judge is right.
     chance: f64,
     resolutions: Vec<Resolved>,
     pair_deviation_pct: Option<f64>,

@@ -93,7 +93,7 @@ fn kill_again_and_again(place: &Path, kills: usize) -> usize {
         let before = fs::metadata(place.join("witnessed")).map_or(0, |facts| facts.len());
         let mut runner = command(place, &["run", "study.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let runner = runner.as_mut().expect("the command is built");
-        // So many cells more, of 67 bytes each; then at once.
+        // This many cells more, of 67 bytes each; then at once.
         let more = before + 67 * (1 + seed.below(60) as u64);
         loop {
             if runner.try_wait().expect("it is ours").is_some() {

@@ -851,12 +851,12 @@ fn judge_decoded<R: io::Read + io::Seek>(
     Ok(())
 }
 
-/// So many verified bytes say something of a build, however often its loop turned meanwhile.
+/// This many verified bytes say something of a build, however often its loop turned meanwhile.
 const ENOUGH_BYTES: u64 = 1000;
-/// With fewer, a server that ran for longer than so many frames was hardly asked anything.
+/// With fewer, a server that ran for longer than this many frames was hardly asked anything.
 const FEW_FRAMES: u64 = 50;
 
-/// True if so many verified bytes say little: fewer than enough, and than one a frame of a server that ran for long.
+/// True if this many verified bytes say little: fewer than enough, and than one a frame of a server that ran for long.
 fn is_little(output_bytes: u64, frames: u64) -> bool {
     frames > FEW_FRAMES && output_bytes < ENOUGH_BYTES.min(frames)
 }

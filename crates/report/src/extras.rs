@@ -79,7 +79,7 @@ impl Extras {
     }
 }
 
-/// A file of at most so many bytes; `None` when there is none.
+/// A file of at most this many bytes; `None` when there is none.
 fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

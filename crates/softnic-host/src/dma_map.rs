@@ -333,7 +333,7 @@ impl DmaMap {
         let mut rest = into;
         for (start, bytes) in self.find(address, rest.len())? {
             let (part, after) = rest.split_at_mut(bytes);
-            // SAFETY: `find` says that so many bytes from `start` on are mapped.
+            // SAFETY: `find` says that this many bytes from `start` on are mapped.
             unsafe { copy_from(start, part) };
             rest = after;
         }
@@ -345,7 +345,7 @@ impl DmaMap {
         let mut rest = bytes;
         for (start, bytes) in self.find(address, rest.len())? {
             let (part, after) = rest.split_at(bytes);
-            // SAFETY: `find` says that so many bytes from `start` on are mapped.
+            // SAFETY: `find` says that this many bytes from `start` on are mapped.
             unsafe { copy_to(start, part) };
             rest = after;
         }
@@ -372,7 +372,7 @@ impl DmaMemory for DmaMap {
     #[inline]
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), DmaFault> {
         if let Some(start) = self.whole(address, into.len()) {
-            // SAFETY: `whole` says that so many bytes from `start` on are mapped.
+            // SAFETY: `whole` says that this many bytes from `start` on are mapped.
             unsafe { copy_from(start, into) };
             return Ok(());
         }
@@ -382,7 +382,7 @@ impl DmaMemory for DmaMap {
     #[inline]
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DmaFault> {
         if let Some(start) = self.whole(address, bytes.len()) {
-            // SAFETY: `whole` says that so many bytes from `start` on are mapped.
+            // SAFETY: `whole` says that this many bytes from `start` on are mapped.
             unsafe { copy_to(start, bytes) };
             return Ok(());
         }
@@ -413,7 +413,7 @@ impl DmaMemory for DmaMap {
         };
         assert!((start as usize).is_multiple_of(16), "rings are aligned, and so are their descriptors");
         for (at, words) in into.iter_mut().enumerate() {
-            // SAFETY: `whole` says that so many bytes from `start` on are mapped; they are aligned, and live until `self` is changed.
+            // SAFETY: `whole` says that this many bytes from `start` on are mapped; they are aligned, and live until `self` is changed.
             let [low, high] = unsafe { &*start.cast::<[AtomicU64; 2]>().add(at) };
             *words = [low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)];
         }

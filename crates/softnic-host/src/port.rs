@@ -41,7 +41,7 @@ pub(crate) struct Port {
     /// Registers that are looked at: CTRL first. The same register may be at two places.
     watched: Vec<Watched>,
     /// Statistics and tables, which are many and wait for nobody: they are looked at when another register has changed, and
-    /// every so many looks.
+    /// once in this many looks.
     tables: Vec<Watched>,
     looks: u32,
     /// What stood at offsets at which the model has no register.

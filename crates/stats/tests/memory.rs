@@ -68,7 +68,7 @@ fn repeated(begin: &str, each: &str, end: &str, bytes: usize) -> Vec<u8> {
     (text + end).into_bytes()
 }
 
-/// Files of so many bytes, each of another shape.
+/// Files of this many bytes, each of another shape.
 fn files(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
     let root = |member: &str| format!(r#"{{"version":"1.0","metadata":{{"name":"a"}},{member}:["#);
     let rest = r#"],"benchmarks":[{"runs":[{"values":[1]}]}]}"#;

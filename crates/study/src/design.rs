@@ -9,7 +9,7 @@ use crate::file::Study;
 
 /// Most columns that are examined together: elimination takes their cube.
 const MOST_COLUMNS: usize = 400;
-/// Up to so many levels every pair of a factor's levels is an edge that is counted; above, neighbours only.
+/// Up to this many levels every pair of a factor's levels is an edge that is counted; above, neighbours only.
 const ALL_PAIRS_MOST: usize = 12;
 /// Most contexts of a pair that are told.
 const MOST_CONTEXTS: usize = 4;

@@ -116,7 +116,7 @@ pub enum TableError {
         /// Text of the cell.
         found: String,
     },
-    /// A factor with so many levels that it is none.
+    /// A factor with this many levels that it is none.
     #[error("line {line}, column `{column}`: expected at most {most} levels, found one more")]
     Levels {
         /// Number of the line, from 1.

@@ -563,7 +563,7 @@ impl Ledger {
         self.write_rows(0, act)
     }
 
-    /// As [`Ledger::write`], of so many rows.
+    /// As [`Ledger::write`], of this many rows.
     fn write_rows<T>(
         &mut self,
         rows: usize,

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 /// Each with what is written instead.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
     ("in the place of", "in place of, instead of"),
     ("for want of", "for lack of"),
     ("anew", "again"),
+    ("told apart", "distinguished"),
     ("Deed", "an action, by its name"),
     ("Happening", "an event, by its name"),
     ("Whose", "an owner"),

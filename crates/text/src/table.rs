@@ -35,7 +35,7 @@ impl Table {
         self
     }
 
-    /// Begins each line with so many spaces.
+    /// Begins each line with this many spaces.
     pub fn indented(mut self, spaces: usize) -> Table {
         self.indent = spaces;
         self

@@ -30,7 +30,7 @@ impl<'a> Untrusted<'a> {
         Untrusted { bytes, most_characters: usize::MAX }
     }
 
-    /// Shows so many characters at most, and `…` where there are more: an excerpt of a file may be as long as the file.
+    /// Shows this many characters at most, and `…` where there are more: an excerpt of a file may be as long as the file.
     pub fn at_most(self, characters: usize) -> Untrusted<'a> {
         Untrusted { most_characters: characters, ..self }
     }

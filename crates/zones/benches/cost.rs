@@ -1,4 +1,4 @@
-//! What a zone costs beside two reads of its timer, in turns: `cargo bench -p prony-zones --features on`.
+//! What a zone costs beside two reads of its timer, alternately: `cargo bench -p prony-zones --features on`.
 //!
 //! The same for the C header: `gcc -O2 -DPRONY_ZONES -pthread -I crates/zones/include crates/zones/benches/cost.c`.
 

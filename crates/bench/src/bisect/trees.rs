@@ -50,7 +50,7 @@ pub enum TreeError {
 /// What came of a build.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Built {
-    /// The tree is built, in so many seconds; `None` if it was built before.
+    /// The tree is built, in this many seconds; `None` if it was built before.
     Yes(Option<f64>),
     /// The commit does not build: `exit code 2`, `SIGKILL`, or that it lacks the directory.
     No(String),

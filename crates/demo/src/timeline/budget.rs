@@ -16,7 +16,7 @@ const SLOWEST: usize = 100;
 const ENDS: usize = 50;
 
 /// The units of which the calls are kept: around a divergence, those asked for, the slowest, both ends, and of the others
-/// every so many, until there are as many calls as may be.
+/// once in this many, until there are as many calls as may be.
 pub(super) fn chosen(timeline: &Timeline, interest: &Interest) -> BTreeSet<u32> {
     let units = timeline.units.len() as u64;
     let each = match timeline.kind {

@@ -273,7 +273,7 @@ struct Ruled {
     worst: Option<(f64, String, Place)>,
 }
 
-/// Most kinds of discrete fields that are told apart: their names come from a decoder.
+/// Most kinds of discrete fields that are distinguished: their names come from a decoder.
 const MOST_DISCRETE: usize = 1000;
 
 impl DecodedDrifts {

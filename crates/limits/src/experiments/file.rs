@@ -31,13 +31,13 @@ const RING_DEPTH: usize = 32;
 /// Ways to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// `pread` of so many bytes at a time.
+    /// `pread` of this many bytes at a time.
     Read(usize),
     /// `mmap`, and its pages are touched.
     Map,
     /// `mmap` with `MAP_POPULATE`, read in full.
     MapPopulate,
-    /// `pread` of so many bytes past the page cache.
+    /// `pread` of this many bytes past the page cache.
     Direct(usize),
     /// io_uring, with several portions in flight.
     Ring,

@@ -46,7 +46,7 @@ pub struct Placement {
 pub struct Drain {
     /// The end to read from.
     pub from: File,
-    /// Keep at most so many bytes; the rest is thrown away.
+    /// Keep at most this many bytes; the rest is thrown away.
     pub keep_bytes: usize,
     /// Bytes that were read so far, at most `keep_bytes`.
     pub bytes: Vec<u8>,

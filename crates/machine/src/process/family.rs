@@ -11,7 +11,7 @@
 //!
 //! **How far it is known.** The kernel tells when a task began and ended and how long it ran and waited
 //! in all, but not when in between. Tasks whose lives do not touch cannot be runnable at once, so a
-//! chain of such tasks is in turns for certain, and only the *rest* can overlap it. Of all chains the
+//! chain of such tasks takes turns for certain, and only the *rest* can overlap it. Of all chains the
 //! one that ran longest is taken; where the rest is no more than [`REST_MOST`] of all CPU time, the sum
 //! of waits is used, otherwise there is none. What is left after it is no less than all CPU time: a shell
 //! that starts a child on its own CPU may wait a time slice while the child runs already, before it can
@@ -153,7 +153,7 @@ fn members(root: u32, events: &[Event]) -> Result<HashMap<u32, Task>, NoWait> {
 fn without_longest_chain(mut lives: Vec<Life>) -> Vec<Life> {
     lives.sort_unstable_by_key(|life| life.end_ns);
     let before = |life: &Life| lives.partition_point(|other| other.end_ns <= life.begin_ns);
-    // Of the first so many: how long the best chain of them ran.
+    // Of this many at the beginning: how long the best chain of them ran.
     let mut best_ns = vec![0];
     for (place, life) in lives.iter().enumerate() {
         best_ns.push(best_ns[place].max(best_ns[before(life)] + life.times.ran_ns));

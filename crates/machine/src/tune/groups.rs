@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::undo::Affinity;
 use crate::{CpuSet, Tree, affinity};
 
-/// Round after round of moving what was born meanwhile; who still forks after so many, does it on purpose.
+/// Round after round of moving what was born meanwhile; who still forks after this many, does it on purpose.
 const ROUNDS_MAX: u32 = 100;
 
 /// `PF_KTHREAD` of include/linux/sched.h: a thread of the kernel.

@@ -121,7 +121,7 @@ fn false_alarms(program: &Program, n: [usize; 2], runs: usize, scatter: f64, tri
     wrong.count()
 }
 
-/// So many false alarms in `trials` at most, where 5 % are allowed: 3.1 standard errors more, once in a thousand.
+/// This many false alarms in `trials` at most, where 5 % are allowed: 3.1 standard errors more, once in a thousand.
 fn allowed(trials: usize) -> usize {
     let trials = trials as f64;
     (0.05 * trials + 3.1 * (0.05 * 0.95 * trials).sqrt()) as usize

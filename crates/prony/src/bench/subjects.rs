@@ -82,7 +82,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
 }
 
 /// Gives commands their names: of each command with its parameters, or of each command for all values of them. What has the
-/// same name then is told apart by these.
+/// same name then is distinguished by these.
 fn name_all(subjects: &mut [Subject], names: &[String], commands: usize) {
     let values = subjects.len() / commands.max(1);
     let for_each = if names.len() <= commands { values } else { 1 };

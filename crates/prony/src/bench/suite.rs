@@ -84,7 +84,7 @@ fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
                 _ => format!("{interpreter}: {script}"),
             };
             let name = args.command_name.get(scripts.len()).cloned().unwrap_or(name);
-            // A script may be compared with itself; samples are told apart by their names.
+            // A script may be compared with itself; samples are distinguished by their names.
             let name = match scripts.iter().any(|known| known.name == name) {
                 true => format!("{name} ({})", scripts.len() + 1),
                 false => name,

@@ -100,7 +100,7 @@ fn a_scan_is_no_failure_and_has_a_picture_and_its_names_everywhere() {
             assert!(scratch.read(file).contains(&name), "{name} in {file}: {}", scratch.read(file));
         }
     }
-    // One name without the parameter is told apart by its values; several names are of the commands in turn.
+    // One name without the parameter is distinguished by its values; several names are of the commands in turn.
     let answer = scratch.prony(&["bench", "--runs", "1", "-L", "n", "1,2", "-n", "echo", "echo {n}"]);
     assert!(answer.stdout.contains("echo n=1") && answer.stdout.contains("echo n=2"), "{answer:?}");
 }

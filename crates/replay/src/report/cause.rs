@@ -72,7 +72,7 @@ pub enum Cause {
     Blocked(ThreadReport),
     /// The recorder could not record this.
     Missed(String),
-    /// Threads ran at the same time, where the recording has them one after another: so many times, and which was passed
+    /// Threads ran at the same time, where the recording has them one after another: this many times, and which was passed
     /// last.
     Raced(u64, Option<Passed>),
     /// A number in the output that the replay has of its own, with the recorded number and that of the build.

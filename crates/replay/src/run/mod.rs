@@ -173,7 +173,7 @@ pub(crate) struct Starved {
 const LOOK: Duration = Duration::from_millis(50);
 /// A build that computes for longer than this many watchdog times in one call is given up too.
 const BUSY_FACTOR: u32 = 12;
-/// A build that makes so many calls within one watchdog time of which the recording has none waits for something that does not come:
+/// A build that makes this many calls within one watchdog time of which the recording has none waits for something that does not come:
 /// mostly for its clock, which goes on with the records only.
 const MOST_ADDED_CALLS: u64 = 100_000;
 

@@ -78,7 +78,7 @@ impl TransmitQueue {
     }
 
     /// The device is done with these descriptors, which are those from the head on: writes them back that are due
-    /// (7.2.3.5). Without a threshold, those that ask for it; with one, all of them, so many at a time. On a fault, the index of the
+    /// (7.2.3.5). Without a threshold, those that ask for it; with one, all of them, this many at a time. On a fault, the index of the
     /// descriptor.
     #[inline]
     pub(crate) fn complete<M: DmaMemory>(&mut self, memory: &mut M, words: &[[u64; 2]]) -> Result<(), (u32, DmaFault)> {

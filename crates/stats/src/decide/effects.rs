@@ -86,7 +86,7 @@ pub struct Effects {
     pub interactions: Vec<Interaction>,
     /// Terms that the configurations cannot separate.
     pub aliases: Vec<Alias>,
-    /// Effects and interactions: so many questions were asked.
+    /// Effects and interactions: this many questions were asked.
     pub comparisons: usize,
 }
 

@@ -12,8 +12,8 @@
 
 use crate::describe::quantile::median;
 
-/// Taking turns must promise so many times the information of both at once. A few pairs tell a ratio of variances within a factor
-/// of about three, and what disturbs a machine comes and goes: a trial of half a second may meet a calm. Runs in turns that
+/// Taking turns must promise this many times the information of both at once. A few pairs tell a ratio of variances within a factor
+/// of about three, and what disturbs a machine comes and goes: a trial of half a second may meet a calm. Runs that take turns and
 /// are disturbed later scatter ten times as much, and runs at once as before.
 pub const GAIN_MIN: f64 = 1.5;
 /// Fewer pairs of either way tell nothing.
@@ -50,7 +50,7 @@ impl Trial {
     }
 }
 
-/// The way to take: at once, unless taking turns tells far more; in turns where too little is known.
+/// The way to take: at once, unless taking turns tells far more; alternately where too little is known.
 pub fn choose(in_turns: &Trial, at_once: &Trial) -> Pairing {
     match (in_turns.variance_after_a_second(), at_once.variance_after_a_second()) {
         (Some(turns), Some(once)) if once <= GAIN_MIN * turns => Pairing::AtOnce,
@@ -134,7 +134,7 @@ mod tests {
     fn the_way_that_scatters_far_less_is_taken() {
         let share =
             |noise, own| (0..200).filter(|&number| compare(noise, own, 0.0, number).0 == Pairing::AtOnce).count();
-        // σ of a pair in turns is 1.4 % of white noise, and a pair at once takes as long.
+        // σ of a pair that takes turns is 1.4 % of white noise, and a pair at once takes as long.
         let (far_less, far_more) = (share(Noise::White, 0.003), share(Noise::White, 0.05));
         assert!(far_less >= 190 && far_more <= 10, "{far_less} and {far_more} of 200");
     }

@@ -158,7 +158,7 @@ mod tests {
                 })
             });
             let wrong = wrong.count() as f64 / RANKINGS as f64;
-            // Three standard errors of 5 % in so many rankings.
+            // Three standard errors of 5 % in this many rankings.
             assert!(wrong <= alpha + 3.0 * (alpha * (1.0 - alpha) / RANKINGS as f64).sqrt(), "{truth:?}: {wrong}");
         }
     }

@@ -30,7 +30,7 @@ pub struct Summary {
     pub deviation: Option<f64>,
     /// 1.4826 × MAD.
     pub robust_deviation: Option<f64>,
-    /// Shares of values, and the value that so many are below.
+    /// Shares of values, and the value that this many are below.
     pub quantiles: Vec<(f64, f64)>,
     /// Number of values far from the others.
     pub outliers: usize,

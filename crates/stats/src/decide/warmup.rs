@@ -6,11 +6,11 @@ use crate::describe::quantile::{median, robust_deviation};
 
 /// Fewer values a process than this show no pattern.
 const VALUES_MIN: usize = 4;
-/// A warm-up must stand out from the second half by so many standard errors, or noise would be called one.
+/// A warm-up must stand out from the second half by this many standard errors, or noise would be called one.
 const ERRORS_MIN: f64 = 4.0;
 /// Smallest log ratio to the rest that is worth leaving a value out.
 const DIFFERENCE_MIN: f64 = 0.02;
-/// A warm-up is one in so many processes; a busy machine slows some of them at the start, too.
+/// A warm-up is one in this many processes; a busy machine slows some of them at the start, too.
 const PROCESSES_MIN: f64 = 0.75;
 
 /// Number of warm-up values at the start of each process. They are kept in the file but not used for results.

@@ -23,7 +23,7 @@ pub struct Histogram {
     pub greatest: f64,
 }
 
-/// Values farther from the middle half than so many times its width are far out (Tukey 1977): one of them would
+/// Values farther from the middle half than this many times its width are far out (Tukey 1977): one of them would
 /// push all others into one bin.
 const FAR_OUT: f64 = 3.0;
 

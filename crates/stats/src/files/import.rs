@@ -127,7 +127,7 @@ impl Format {
     }
 }
 
-/// The keys by which JSON files are told apart.
+/// The keys by which JSON files are distinguished.
 #[derive(Deserialize)]
 struct Keys {
     #[serde(default)]
@@ -260,7 +260,7 @@ fn charge_runs(runs: usize) -> Result<(), Exceeded> {
 /// What the allocations of a run take beside their bytes: its value, its metadata with a key, what was measured.
 const ALLOCATIONS_OF_RUN: usize = 4 * memory::ALLOCATION_BYTES;
 
-/// A run of which one value counts, for so many loops; tools count loops as floating point numbers too.
+/// A run of which one value counts, for this many loops; tools count loops as floating point numbers too.
 fn run(value: f64, loops: f64) -> Run {
     Run { loops: if loops >= 1.0 { loops as u64 } else { 1 }, ..Run::of(value) }
 }

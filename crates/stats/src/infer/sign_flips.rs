@@ -20,16 +20,16 @@ pub struct Pair {
     pub b: f64,
 }
 
-/// Differences farther out than so many medians of their weight are cut; two deviations of a normal sample, at the
+/// Differences farther out than this many medians of their weight are cut; two deviations of a normal sample, at the
 /// price of 1 % more spread (Huber 1964, table I).
 const FAR: f64 = 3.0;
-/// Above so many pairs the sum is normal to the digits that matter; up to there signs are drawn.
+/// Above this many pairs the sum is normal to the digits that matter; up to there signs are drawn.
 const DRAWN_PAIRS_MAX: usize = 64;
 /// Draws: levels near 0.005, as of a first look, are then right to a third of themselves.
 const DRAWS: usize = 2047;
 /// Another way must promise an error smaller by this than what was best so far, more than luck does.
 const GAIN_MIN: f64 = 0.8;
-/// And rest on so many pairs, as pairs are the observations.
+/// And rest on this many pairs, as pairs are the observations.
 const EFFECTIVE_PAIRS_MIN: f64 = 12.0;
 /// The signs of the draws are part of the definition: equal pairs, equal answer.
 const DRAWS_SEED: u64 = 0x5167_4e5f_f11b_5eed;

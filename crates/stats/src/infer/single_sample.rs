@@ -11,7 +11,7 @@ use crate::interval::Interval;
 
 /// The median of values in the order in which they were taken, with its interval.
 ///
-/// Bounds are order statistics, as of the sign test, as far apart as so many independent values would have them
+/// Bounds are order statistics, as of the sign test, as far apart as this many independent values would have them
 /// as these are worth ([`serial::correlation_time`] of "above the median or not"), by Student's quantile of that
 /// many. `level`: two-sided error. `None` without values; bounds are infinite where the values are worth too few.
 pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {

@@ -138,7 +138,7 @@ impl Moods {
         0.01 * self.octaves.iter().sum::<f64>()
     }
 
-    /// The next run of a study on this machine: so many levels and repeats, two workloads of which the second scatters three
+    /// The next run of a study on this machine: this many levels and repeats, two workloads of which the second scatters three
     /// times as much. The last level takes e^`more` times as long, everything e^`all` times.
     fn run(&mut self, (levels, repeats): (usize, u32), more: f64, all: f64) -> Results {
         let mut found = study("one machine", |_, _, _| 1.0);
@@ -202,7 +202,7 @@ fn what_changed_between_runs_on_one_machine_is_found() {
             let level = diff(&old, &moods.run(shape, 0.1, 0.0), 0.05, 0.01).expect("they are of one kind");
             let is_less = |effect: &EffectChange| effect.to == last && effect.verdict == Verdict::Slower;
             of_level += usize::from(level.effects.iter().any(is_less));
-            // Of everything together moods must be told apart, so it takes more.
+            // Of everything together moods must be distinguished, so it takes more.
             let all = diff(&old, &moods.run(shape, 0.0, 0.4), 0.05, 0.01).expect("they are of one kind");
             of_all += usize::from(all.verdict == Verdict::Slower);
         }

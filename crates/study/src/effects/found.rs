@@ -12,7 +12,7 @@ pub struct Found {
     pub results: Results,
     /// Error probability of each interval.
     pub alpha: f64,
-    /// Effects of levels, interactions, and what cannot be told apart.
+    /// Effects of levels, interactions, and what cannot be distinguished.
     pub effects: Effects,
     /// Every factor at its last level against every factor at its first.
     pub whole: Option<Effect>,

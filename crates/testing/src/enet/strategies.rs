@@ -57,7 +57,7 @@ pub enum Strategy {
     Requests,
     /// Connections that end as soon as they are made.
     Reconnects,
-    /// All but the connections in turns, at random.
+    /// All but the connections, at random.
     Mixture,
 }
 

@@ -159,7 +159,7 @@ fn a_block_whose_columns_do_not_add_up_gives_no_record() {
     }
 }
 
-/// A disk with room for so many bytes more.
+/// A disk with room for this many bytes more.
 struct Disk {
     bytes: Vec<u8>,
     room: usize,

@@ -14,7 +14,7 @@ const LEFT: f64 = 52.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 300.0;
 const HEIGHT: f64 = 336.0;
-/// More bars than this are not told apart in a row.
+/// More bars than this are not distinguished in a row.
 pub const MOST_BARS: usize = 160;
 
 /// Draws bars of all machines; `None` when there is nothing to draw or too much for one row.

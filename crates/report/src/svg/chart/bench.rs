@@ -19,7 +19,7 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 10.0;
 /// Bins of a distribution.
 const BINS: usize = 48;
-/// Marks of one series; of more the page shows every so many, and says so.
+/// Marks of one series; of more the page shows one in this many, and says so.
 pub const MARKS_MAX: usize = 1_500;
 
 /// A change with its interval.
@@ -298,7 +298,7 @@ fn along(
     axis
 }
 
-/// Every so many of the points, so that a chart stays small.
+/// One in this many points, so that a chart stays small.
 pub fn thinned<T>(points: &[T]) -> impl Iterator<Item = &T> {
     points.iter().step_by(points.len().div_ceil(MARKS_MAX).max(1))
 }

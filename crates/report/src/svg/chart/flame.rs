@@ -38,7 +38,7 @@ impl Stacks {
         root
     }
 
-    /// Callees that are wide enough to be drawn make so many rows.
+    /// Callees that are wide enough to be drawn make this many rows.
     fn rows(&self, per_sample: f64) -> usize {
         let wide = self.callees.values().filter(|callee| callee.samples as f64 * per_sample >= NARROWEST);
         wide.map(|callee| 1 + callee.rows(per_sample)).max().unwrap_or(0)

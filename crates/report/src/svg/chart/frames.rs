@@ -60,7 +60,7 @@ pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>, scale: &Scale) -> Drawi
     let quantity = &scale.quantity;
     let y = axis(scale.quantiles.iter().copied(), BOTTOM, 12.0);
     value_grid(&mut drawing, &y, quantity, (LEFT, RIGHT));
-    // As many places as there are quantiles that differ from the maximum for so many frames.
+    // As many places as there are quantiles that differ from the maximum for this many frames.
     let frames = panel.traces.iter().map(|(_, trace)| trace.frames).max().unwrap_or(1) as f64;
     let shown: Vec<usize> =
         (0..QUANTILES.len()).filter(|&at| QUANTILES[at] == 1.0 || (1.0 - QUANTILES[at]) * frames >= 2.0).collect();

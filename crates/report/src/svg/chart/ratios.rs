@@ -12,7 +12,7 @@ const STEPS: [f64; 12] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 
 /// How ratios are written: the same for a whole axis or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// `+12.0 %`, with so many decimals.
+    /// `+12.0 %`, with this many decimals.
     Percent(usize),
     /// `1.12×`.
     Times,

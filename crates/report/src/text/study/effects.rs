@@ -9,7 +9,7 @@ use prony_text::{Untrusted, count, printable_line, signed};
 use super::words::{bounds, columns, median, metric, range, units};
 use crate::words::to_percent;
 
-/// Most terms that cannot be told apart that are listed; `--json` has all.
+/// Most indistinguishable terms that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;
 
 /// Text of the whole answer, for people.

@@ -1,4 +1,4 @@
-//! Least squares for designs: what can be told apart, and the fit.
+//! Least squares for designs: what can be distinguished, and the fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

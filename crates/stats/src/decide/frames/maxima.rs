@@ -11,7 +11,7 @@ use crate::seed::Seed;
 
 /// Resolution of the p values: 1/2000.
 const FLIPS: usize = 1999;
-/// A size beyond so many medians of its frame says no more than that: an interrupt hit the frame once. Twice the median
+/// A size beyond this many medians of its frame says no more than that: an interrupt hit the frame once. Twice the median
 /// of normal sizes is 1.35 deviations, which costs a normal frame 5 % (Huber 1964).
 const SIZES_MAX: f64 = 2.0;
 

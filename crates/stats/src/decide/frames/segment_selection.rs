@@ -5,7 +5,7 @@
 //! hit somewhere, hardly any all the way. As frame i did the same work in all, frames can be judged where both
 //! replays of a pair were undisturbed, and left out where one was not.
 //!
-//! Of each segment of frames, so many pairs are kept, those with the least disturbance; every segment with as many, so each
+//! Of each segment of frames, this many pairs are kept, those with the least disturbance; every segment with as many, so each
 //! counts for what it takes. How disturbed a segment is, is told by its neighbours, above the level of the pair as a
 //! whole, and by its own times only where they are far above the best. So what a build scatters by itself, from frame
 //! to frame or from process to process (where its memory came to lie), is kept as it comes up to some per cent;

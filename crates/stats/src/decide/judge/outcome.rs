@@ -330,7 +330,7 @@ impl Evidence {
             true => from_zero,
             false => from_zero.max(to_margin),
         };
-        // Of each pair judged, so many had to be run.
+        // Of each pair judged, this many had to be run.
         let run = self.pairs as f64 / headline.n.max(1) as f64;
         let formula = 14.0 * (deviation / delta).powi(2) * run;
         // Never less than a tenth more, as what is there did not do.

@@ -26,7 +26,7 @@ use super::Ratio;
 const PAIRS_MIN: usize = 24;
 /// Pairs on each side that tell of the one between: enough for a middle that one far out cannot move.
 const NEIGHBOURS: usize = 2;
-/// Leaving pairs out must promise more information than luck does: by so many standard errors of ln σ², √(2.5/n).
+/// Leaving pairs out must promise more information than luck does: by this many standard errors of ln σ², √(2.5/n).
 const ERRORS_MIN: f64 = 1.5;
 /// The largest tenth of the scatter tells nothing of the rest.
 const SCATTER_KEPT: f64 = 0.9;

@@ -1,4 +1,4 @@
-//! The judge of replays: pairs that are told apart frame by frame.
+//! The judge of replays: pairs that are distinguished frame by frame.
 
 use super::outcome::{Evidence, Outcome};
 use super::series::{Seen, Series, Test};

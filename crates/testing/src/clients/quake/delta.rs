@@ -119,7 +119,7 @@ pub const ENTITY_BITS: u32 = 10;
 /// Number that ends a list of entities.
 pub const NO_ENTITY: u32 = (1 << ENTITY_BITS) - 1;
 
-/// Small whole floats have so many bits, from minus half their range on.
+/// Small whole floats have this many bits, from minus half their range on.
 const WHOLE_BITS: u32 = 13;
 
 /// State of an entity, in the order of [`ENTITY`]; floats by their bits.

@@ -30,7 +30,7 @@ pub mod operation {
 pub const SERVER_HEAD_BYTES: usize = 4;
 /// Bytes before a message of a client, which tells its port.
 pub const CLIENT_HEAD_BYTES: usize = 6;
-/// A message is cut into fragments of so many bytes; a shorter one is the last.
+/// A message is cut into fragments of this many bytes; a shorter one is the last.
 const FRAGMENT_BYTES: usize = 1300;
 /// Longest message (`MAX_MSGLEN`).
 const MOST_BYTES: usize = 16384;

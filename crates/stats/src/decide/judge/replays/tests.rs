@@ -4,7 +4,7 @@ use crate::Seed;
 use crate::noise::{normal, uniform};
 use crate::verdict::Verdict;
 
-/// A machine whose core is at full speed or shared with a busy sibling, in turns of some frames each, and what a
+/// A machine whose core is at full speed or shared with a busy sibling, for some frames each each, and what a
 /// build scatters by itself. Sizes resemble two shared virtual CPUs.
 #[derive(Clone, Copy)]
 struct World {
