@@ -6,7 +6,7 @@ use std::path::Path;
 
 use prony_demo::timeline::{Interest, Timeline, UnitKind};
 use prony_report::demo::shown_facts;
-use prony_report::{StoredReplay, View};
+use prony_report::{StoredError, StoredReplay, View};
 use prony_text::{Untrusted, bytes, count, thousands};
 use serde_json::{Value, json};
 
@@ -70,7 +70,13 @@ fn write(
     let all = demo.frames().len() as u64;
     let replay = stored.map(|stored| stored.replay(all)).transpose();
     let replay = replay.map_err(|error| {
-        Failure::new(format!("cannot show {}: {error}", path.display())).hint("use the replay of this very demo")
+        let error = match error {
+            StoredError::Frames { found, expected } => {
+                format!("it is of {}, {} has {}", count(found, "frame"), Untrusted::new(path), thousands(expected))
+            }
+            other => other.to_string(),
+        };
+        Failure::new(format!("cannot show the replay: {error}")).hint("use the replay of this very demo")
     })?;
     let frames = frames.map(|range| range.first..range.end.unwrap_or(u64::MAX));
     if let Some(range) = frames.as_ref().filter(|range| range.start >= all.max(1)) {
