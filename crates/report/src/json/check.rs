@@ -40,7 +40,7 @@ pub fn answer<'a>(file: &'a str, benchmark: &'a str, checked: &Checked) -> Answe
 /// Name of a finding.
 fn kind(finding: &Finding) -> &'static str {
     match finding {
-        Finding::TooFewValues => "too_few_values",
+        Finding::TooFewValues { .. } => "too_few_values",
         Finding::DetectableDifference { .. } => "detectable_difference",
         Finding::NoValues => "no_values",
         Finding::OneProcess { .. } => "one_process",

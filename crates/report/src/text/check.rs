@@ -19,7 +19,8 @@ pub fn text(file: Option<&str>, benchmark: &str, checked: &Checked) -> String {
 /// A finding in one sentence.
 pub fn sentence(finding: &Finding) -> String {
     match finding {
-        Finding::TooFewValues => "too few values for an interval".to_owned(),
+        Finding::TooFewValues { needed: Some(needed) } => format!("too few values for an interval: {needed} would do"),
+        Finding::TooFewValues { needed: None } => "too few independent values for an interval".to_owned(),
         Finding::DetectableDifference { margin, times_the_runs } => {
             format!("detecting {:.1} % needs about {times_the_runs:.0} times as many runs", to_percent(*margin))
         }
@@ -69,7 +70,7 @@ mod tests {
     fn each_finding_has_its_evidence() {
         let change = Interval { estimate: 0.05, low: 0.02, high: 0.08, confidence: 0.99, n: 40 };
         let findings = vec![
-            Finding::TooFewValues,
+            Finding::TooFewValues { needed: Some(4) },
             Finding::DetectableDifference { margin: 0.01_f64.ln_1p(), times_the_runs: 9.2 },
             Finding::NoValues,
             Finding::OneProcess { values: 40 },

@@ -109,7 +109,14 @@ pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
             let change = change(&interval(estimate, low, high, 1));
             format!("unclear: {change}, {rests_on}")
         }
-        Verdict::Unclear => format!("unclear: too few values for an interval, {rests_on}"),
+        Verdict::Unclear => {
+            let needed = match answer {
+                Answer::Unpaired(comparison) => comparison.values_needed,
+                Answer::Paired(_) => None,
+            };
+            let would_do = needed.map_or_else(String::new, |values| format!(" ({values} on each side would do)"));
+            format!("unclear: too few values for an interval{would_do}, {rests_on}")
+        }
     }
 }
 

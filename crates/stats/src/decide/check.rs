@@ -6,7 +6,7 @@
 use crate::describe::outliers::Outliers;
 use crate::describe::quantile::median;
 use crate::files::samples::{Benchmark, Measured, MetadataValue, Run, Unit};
-use crate::infer::{serial, sign_test, unpaired};
+use crate::infer::{rank_sum, serial, sign_test, unpaired};
 use crate::interval::Interval;
 use crate::verdict::Verdict;
 
@@ -18,6 +18,9 @@ const FEWEST_PROCESSES: usize = 6;
 
 /// What takes less drowns in the cost of starting and reading clocks (pyperf draws the line here too).
 const SHORTEST_S: f64 = 1e-3;
+
+/// A difference of this size is no answer to what can be detected: tenfold, as a log ratio.
+const DETECTABLE_MOST: f64 = std::f64::consts::LN_10;
 
 /// Share of wall time spent waiting for a CPU above which the machine was busy with other work.
 const MOST_WAITING: f64 = 0.02;
@@ -39,7 +42,10 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     /// There are too few values for an interval.
-    TooFewValues,
+    TooFewValues {
+        /// Number of them that would do; `None` where there are as many, and they follow each other.
+        needed: Option<usize>,
+    },
     /// The samples cannot show a difference as small as the margin.
     DetectableDifference {
         /// The margin, as a log ratio.
@@ -112,11 +118,11 @@ pub enum Finding {
 pub fn check(benchmark: &Benchmark, margin: f64) -> Checked {
     let clusters = benchmark.clusters();
     // Against itself a sample has no difference; what is left is the half width of the interval.
-    let detectable_difference = unpaired::compare(&clusters, &clusters, 0.05, margin)
+    let detectable_difference = unpaired::compare(&clusters, &clusters, 0.05, margin, None)
         .map(|comparison| comparison.interval.width() / 2.0)
-        .filter(|half| half.is_finite());
+        .filter(|half| *half < DETECTABLE_MOST);
     let found = [
-        resolution(detectable_difference, margin),
+        resolution(detectable_difference, margin, &clusters),
         few_processes(benchmark, &clusters),
         short(benchmark),
         warm_up(benchmark),
@@ -130,9 +136,13 @@ pub fn check(benchmark: &Benchmark, margin: f64) -> Checked {
     Checked { detectable_difference, findings: found.into_iter().flatten().collect() }
 }
 
-fn resolution(detectable: Option<f64>, margin: f64) -> Option<Finding> {
+fn resolution(detectable: Option<f64>, margin: f64, clusters: &[Vec<f64>]) -> Option<Finding> {
+    let values = if let [only] = clusters { only.len() } else { clusters.len() };
     match detectable {
-        None => Some(Finding::TooFewValues),
+        None => {
+            let needed = rank_sum::enough(0.05).filter(|&needed| needed > values);
+            Some(Finding::TooFewValues { needed })
+        }
         // The width of an interval falls with the square root of the number of values.
         Some(half) if half > margin => {
             Some(Finding::DetectableDifference { margin, times_the_runs: (half / margin).powi(2) })
@@ -177,7 +187,7 @@ fn drift(clusters: &[Vec<f64>]) -> Option<Finding> {
         several => several.to_vec(),
     };
     let (first, second) = observations.split_at(observations.len() / 2);
-    let comparison = unpaired::compare(first, second, ALPHA, 0.0)?;
+    let comparison = unpaired::compare(first, second, ALPHA, 0.0, None)?;
     matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
         .then_some(Finding::Drift { change: comparison.interval })
 }
@@ -254,7 +264,7 @@ mod tests {
         let [too_few, one, short, correlated, waiting, failed] = disturbed.findings.as_slice() else {
             panic!("{disturbed:?}")
         };
-        assert_eq!((too_few, one), (&Finding::TooFewValues, &Finding::OneProcess { values: 40 }));
+        assert_eq!((too_few, one), (&Finding::TooFewValues { needed: None }, &Finding::OneProcess { values: 40 }));
         assert!(matches!(short, Finding::Short { shortest_s } if (shortest_s - 2e-5).abs() < 1e-12), "{short:?}");
         let Finding::Autocorrelation { correlation, runs: 40, effective_runs } = correlated else {
             panic!("{correlated:?}")
@@ -269,6 +279,6 @@ mod tests {
         let benchmark = Benchmark { runs: vec![Run::of(1.0)], ..Benchmark::new("once") };
         let Checked { detectable_difference, findings } = check(&benchmark, 0.01);
         assert_eq!(detectable_difference, None);
-        assert_eq!(findings, [Finding::TooFewValues, Finding::OneProcess { values: 1 }]);
+        assert_eq!(findings, [Finding::TooFewValues { needed: Some(4) }, Finding::OneProcess { values: 1 }]);
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::decide::judge::{Judge, Look, Outcome, Pair, Plan, Progress, Ratio, ReplayJudge};
 use crate::describe::quantile::median;
 use crate::files::samples::{Benchmark, Better, Circumstances, Run};
-use crate::infer::unpaired::{self, Comparison};
+use crate::infer::unpaired::{self, Comparison, Together};
 use crate::metric::Metric;
 use crate::verdict::Verdict;
 
@@ -74,12 +74,15 @@ pub fn answer(
     metric: Option<Metric>,
 ) -> Vec<Option<Answer>> {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    let unpaired: Vec<_> =
+        questions.iter().filter(|question| question.pairs().is_empty()).map(Question::costs).collect();
+    let together = (unpaired.len() > 1).then(|| Together::of(&unpaired));
     let mut found = 0;
     loop {
         let level = alpha / (questions.len() - found).max(1) as f64;
         for (question, answer) in questions.iter().zip(&mut answers) {
             if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
-                *answer = question.answer(level, margin, tolerates, metric);
+                *answer = question.answer(level, margin, tolerates, metric, together);
             }
         }
         let now = answers.iter().flatten().filter(|answer| answer.claims_a_difference()).count();
@@ -91,8 +94,25 @@ pub fn answer(
 }
 
 impl Question<'_> {
-    fn answer(&self, alpha: f64, margin: f64, tolerates: bool, metric: Option<Metric>) -> Option<Answer> {
-        let pairs = self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default();
+    fn pairs(&self) -> Vec<Numbered<'_>> {
+        self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default()
+    }
+
+    /// Values of both sides; where one is 0, all are counted from 1.
+    fn costs(&self) -> [Vec<Vec<f64>>; 2] {
+        let has_zeros = [self.a, self.b].iter().any(|side| side.values().any(|value| value == 0.0));
+        [self.a, self.b].map(|side| costs(side, has_zeros))
+    }
+
+    fn answer(
+        &self,
+        alpha: f64,
+        margin: f64,
+        tolerates: bool,
+        metric: Option<Metric>,
+        together: Option<Together>,
+    ) -> Option<Answer> {
+        let pairs = self.pairs();
         let duet = self.paired.is_some_and(|circumstances| circumstances.tuning["duet"] == true);
         let metric = metric
             .or(self.paired.and_then(|circumstances| circumstances.metric))
@@ -113,9 +133,8 @@ impl Question<'_> {
                 Some(Answer::Paired(Box::new(outcome)))
             }
             None => {
-                let has_zeros = [self.a, self.b].iter().any(|side| side.values().any(|value| value == 0.0));
-                let [a, b] = [self.a, self.b].map(|side| costs(side, has_zeros));
-                let compared = unpaired::compare(&a, &b, alpha, margin);
+                let [a, b] = self.costs();
+                let compared = unpaired::compare(&a, &b, alpha, margin, together);
                 let told = compared.map(|compared| if tolerates { compared.tolerating(margin) } else { compared });
                 told.map(|comparison| Answer::Unpaired(Box::new(comparison)))
             }

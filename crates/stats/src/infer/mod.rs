@@ -1,6 +1,7 @@
 //! What follows from values: tests, and the intervals that belong to them.
 
 pub mod proportion;
+pub mod rank_sum;
 mod selection;
 pub mod serial;
 pub mod sign_flips;
