@@ -146,6 +146,9 @@ struct Keys {
 /// When it is broken JSON, or of no format that is known.
 pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     let start = bytes.trim_ascii_start();
+    if go_bench::is_go_json(bytes) {
+        return Ok(Format::GoBench);
+    }
     if start.first() == Some(&b'{') {
         let keys: Keys = from_json(bytes)?;
         return match keys {
@@ -179,7 +182,20 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
-    match detect(bytes)? {
+    if let Some(text) = utf8(bytes) {
+        memory::charge(text.len()).map_err(SamplesError::from)?;
+        return import_charged(text.as_bytes());
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let format = match detect(bytes) {
+        Err(ImportError::Samples(error)) => {
+            let mended = google_benchmark::without_odd_numbers(bytes).ok_or(error)?;
+            memory::charge(mended.len()).map_err(SamplesError::from)?;
+            return import_charged(&mended);
+        }
+        found => found?,
+    };
+    match format {
         Format::Hyperfine => hyperfine::import(bytes),
         Format::GoogleBenchmark => google_benchmark::import(bytes),
         Format::GoBench => go_bench::import(bytes),
@@ -188,6 +204,18 @@ fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
             Ok(Import { format: Format::Samples, samples: Samples::decode(bytes)?, notes: Vec::new() })
         }
     }
+}
+
+/// A file in UTF-16, as Windows shells write the output of a program; `None` for others.
+fn utf8(bytes: &[u8]) -> Option<String> {
+    let units =
+        |of: fn([u8; 2]) -> u16, rest: &[u8]| -> Vec<u16> { rest.as_chunks().0.iter().map(|unit| of(*unit)).collect() };
+    let units = match bytes {
+        [0xff, 0xfe, rest @ ..] => units(u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => units(u16::from_be_bytes, rest),
+        _ => return None,
+    };
+    Some(String::from_utf16_lossy(&units))
 }
 
 /// Gathers what a parser finds into samples that hold to the rules.

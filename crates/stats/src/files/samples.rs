@@ -369,6 +369,9 @@ impl Benchmark {
 
     /// Copy of the runs with this metric as their value; runs in which it was not measured are left out. Numbers of
     /// allocations may be 0, which is no value in a file.
+    ///
+    /// Times that were measured are of whole runs. As values are of one loop, they are divided by the number of loops, which tools
+    /// choose again in each run.
     #[must_use]
     pub fn by(&self, metric: Metric) -> Benchmark {
         if self.metric() == metric.name() {
@@ -377,6 +380,9 @@ impl Benchmark {
         let run = |run: &Run| {
             let value = run.measured.as_ref()?.value(metric).filter(|_| !run.values.is_empty())?;
             let counts = matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
+            let is_of_run = matches!(metric, Metric::Wall | Metric::Cpu | Metric::Uncontended);
+            let loops = run.loops as f64 * self.inner_loops as f64 * (run.warmups.len() + run.values.len()) as f64;
+            let value = if is_of_run { value / loops } else { value };
             let usable = value > 0.0 || (counts && value == 0.0);
             usable.then(|| Run { warmups: Vec::new(), values: vec![value], ..run.clone() })
         };

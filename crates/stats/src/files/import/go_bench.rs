@@ -1,11 +1,14 @@
 //! The text of `go test -bench`, as proposed in golang.org/design/14313-benchmark-format.
 //!
 //! `BenchmarkName-8   1000   2339 ns/op   1751.18 MB/s`: name, iterations, then pairs of value and unit. Lines
-//! `key: value` describe what follows. With `-count` the values of a package come from one process; several
+//! `key: value` describe what follows, and belong to the identity of a benchmark: where they differ within a file, so do its names. A line that
+//! cannot be read is left out and named. `go test -json` has the same text in its events. With `-count` the values of a package come from one process; several
 //! outputs in one file are several processes.
 #![deny(clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
 
 use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
 use crate::files::memory::{self, Exceeded};
@@ -27,9 +30,39 @@ struct Line<'a> {
     metrics: Vec<(f64, &'a str)>,
 }
 
+/// Keys that Go itself writes. Others are configuration where a line of them stands at the beginning of a block, as a benchmark may
+/// log what looks like one.
+const OWN_KEYS: [&str; 4] = ["goos", "goarch", "pkg", "cpu"];
+
+/// Lines that are named one by one; of more, their number.
+const LINES_NAMED: usize = 5;
+
 /// True if a text has a line of a benchmark, or begins as the output does.
 pub(super) fn is_go_bench(text: &str) -> bool {
     text.starts_with("goos: ") || text.lines().any(|line| matches!(parse(line), Some(Ok(_))))
+}
+
+/// An event of `go test -json`: cmd/test2json.
+#[derive(Deserialize)]
+struct TestEvent<'a> {
+    #[serde(rename = "Action")]
+    action: &'a str,
+    #[serde(rename = "Output", default)]
+    output: Option<String>,
+}
+
+/// The output in the events of `go test -json`; `None` where the first line is no event.
+fn output_of_events(bytes: &[u8]) -> Option<String> {
+    let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).peekable();
+    let _: TestEvent<'_> = serde_json::from_slice(lines.peek()?).ok()?;
+    let events = lines.filter_map(|line| serde_json::from_slice::<TestEvent<'_>>(line).ok());
+    Some(events.filter(|event| event.action == "output").filter_map(|event| event.output).collect())
+}
+
+/// True if a file begins with an event of `go test -json`.
+pub(super) fn is_go_json(bytes: &[u8]) -> bool {
+    let first = bytes.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
+    serde_json::from_slice::<TestEvent<'_>>(first).is_ok()
 }
 
 /// Parses the output of `go test -bench`.
@@ -44,42 +77,112 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
+    if let Some(text) = output_of_events(bytes) {
+        memory::charge(text.len()).map_err(SamplesError::from)?;
+        return import_text(&text);
+    }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes.iter().take(error.valid_up_to()).filter(|&&byte| byte == b'\n').count() + 1;
         ImportError::Line { line, expected: "text in UTF-8", found: "other bytes".to_owned() }
     })?;
-    let mut packages: Vec<&str> = Vec::new();
-    let mut package = 0;
-    let mut process = 0_u64;
+    import_text(text)
+}
+
+/// What was said of a benchmark in front of it.
+type Configuration<'a> = BTreeMap<&'a str, &'a str>;
+
+/// All configurations of a file, and the one that holds where it is read.
+#[derive(Default)]
+struct Configurations<'a> {
+    all: Vec<Configuration<'a>>,
+    now: Configuration<'a>,
+    /// Number of the process that wrote what follows, as far as can be told.
+    process: u64,
+    /// The last line was of configuration, empty, or the end of an output.
+    begins_block: bool,
+}
+
+impl<'a> Configurations<'a> {
+    /// Reads a line that is none of a result.
+    fn read(&mut self, line: &'a str) {
+        let is_end = line.trim().is_empty() || line == "PASS" || line == "FAIL" || line.starts_with("ok  ");
+        let is_key = |key: &&str| {
+            key.starts_with(|letter: char| letter.is_lowercase())
+                && !key.contains(|letter: char| letter.is_whitespace() || letter.is_uppercase())
+        };
+        let pair = line.split_once(": ").filter(|(key, _)| is_key(key)).map(|(key, value)| (key, value.trim()));
+        let pair = pair.filter(|(key, _)| self.begins_block || OWN_KEYS.contains(key));
+        self.begins_block = is_end || pair.is_some();
+        let Some((key, value)) = pair else { return };
+        let before = self.now.insert(key, value);
+        // Each test binary says its package; other changes come from another output.
+        self.process += u64::from(key == "pkg" || before.is_some_and(|before| before != value));
+    }
+
+    /// Number of the configuration that holds.
+    fn number(&mut self) -> usize {
+        self.begins_block = false;
+        self.all.iter().position(|known| *known == self.now).unwrap_or_else(|| {
+            self.all.push(self.now.clone());
+            self.all.len() - 1
+        })
+    }
+
+    /// Keys whose values are not the same everywhere.
+    fn differing(&self) -> Vec<&'a str> {
+        let keys: BTreeSet<&str> = self.all.iter().flat_map(|one| one.keys().copied()).collect();
+        let first = self.all.first();
+        let differs = |key: &&str| self.all.iter().any(|one| one.get(key) != first.and_then(|first| first.get(key)));
+        keys.into_iter().filter(differs).collect()
+    }
+}
+
+/// Name of a benchmark with what distinguishes its configuration: `pkg.BenchmarkX cpu=Alpha`.
+fn full_name(short: &str, configuration: &Configuration<'_>, differing: &[&str]) -> String {
+    let mut name = match configuration.get("pkg") {
+        Some(package) if differing.contains(&"pkg") => format!("{package}.{short}"),
+        _ => short.to_owned(),
+    };
+    for key in differing.iter().filter(|key| **key != "pkg") {
+        if let Some(value) = configuration.get(key) {
+            name += &format!(" {key}={value}");
+        }
+    }
+    name
+}
+
+/// Metadata of a benchmark from its configuration.
+fn described(configuration: &Configuration<'_>) -> Metadata {
+    let mut metadata = Metadata::new();
+    for (key, value) in configuration {
+        describe(&mut metadata, if *key == "cpu" { "cpu_model_name" } else { key }, Some(value));
+    }
+    metadata
+}
+
+fn import_text(text: &str) -> Result<Import, ImportError> {
+    let mut configurations = Configurations { begins_block: true, ..Configurations::default() };
     let mut order: Vec<(usize, &str)> = Vec::new();
     let mut runs: BTreeMap<(usize, &str), Vec<Run>> = BTreeMap::new();
     let mut units: BTreeMap<&str, usize> = BTreeMap::new();
     let mut bytes_of: BTreeMap<(usize, &str), f64> = BTreeMap::new();
-    let mut facts = Metadata::new();
     let mut gathered = Gathered::default();
+    let mut unread: Vec<String> = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        if let Some((key, value)) = line.split_once(": ") {
-            match key {
-                "pkg" => {
-                    let value = value.trim();
-                    package = packages.iter().position(|known| *known == value).unwrap_or_else(|| {
-                        packages.push(value);
-                        packages.len() - 1
-                    });
-                    process += 1;
-                }
-                "cpu" => describe(&mut facts, "cpu_model_name", Some(value)),
-                "goos" | "goarch" => describe(&mut facts, key, Some(value)),
-                "--- FAIL" => gathered.note(format!("line {}: {} failed", index + 1, shown(value))),
-                _ => {}
+        let Some(parsed) = parse(line) else {
+            if let Some(name) = line.strip_prefix("--- FAIL: ") {
+                gathered.note(format!("line {}: {} failed", index + 1, shown(name)));
             }
-        }
-        let Some(parsed) = parse(line) else { continue };
-        let line = parsed.map_err(|(expected, found)| ImportError::Line {
-            line: index + 1,
-            expected,
-            found: shown(&found),
-        })?;
+            configurations.read(line);
+            continue;
+        };
+        let line = match parsed {
+            Ok(line) => line,
+            Err((expected, found)) => {
+                unread.push(format!("line {}: expected {expected}, found {}", index + 1, shown(&found)));
+                continue;
+            }
+        };
         let Some(&(ns, _)) = line.metrics.iter().find(|(_, unit)| *unit == "ns/op") else {
             gathered.note(format!("line {}: `{}` has no ns/op", index + 1, shown(line.name)));
             continue;
@@ -88,12 +191,13 @@ fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
             *units.entry(unit).or_default() += 1;
         }
         let read = line.name.as_ptr().addr() - text.as_ptr().addr();
-        let in_all = |exceeded: Exceeded| ImportError::from(SamplesError::from(exceeded.after(read, bytes.len())));
+        let in_all = |exceeded: Exceeded| ImportError::from(SamplesError::from(exceeded.after(read, text.len())));
         charge_runs(1).map_err(in_all)?;
-        let all = runs.entry((package, line.name)).or_default();
+        let identity = (configurations.number(), line.name);
+        let all = runs.entry(identity).or_default();
         if all.is_empty() {
             memory::charge(BENCHMARK_BYTES).map_err(in_all)?;
-            order.push((package, line.name));
+            order.push(identity);
         }
         let mut run = run(ns * 1e-9, line.iterations);
         let of = |unit: &str| line.metrics.iter().find(|(_, other)| *other == unit).map(|&(value, _)| value);
@@ -103,29 +207,32 @@ fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
         run.measured = (measured != Measured::default()).then(|| Box::new(measured));
         // The bytes of each operation, of which Go tells the rate only: `b.SetBytes`.
         if let Some(bytes) = of("MB/s").filter(|rate| *rate > 0.0).map(|rate| (rate * 1e6 * ns * 1e-9).round()) {
-            bytes_of.entry((package, line.name)).or_insert(bytes);
+            bytes_of.entry(identity).or_insert(bytes);
         }
         let mut run = [run];
-        in_process(&mut run, process);
+        in_process(&mut run, configurations.process);
         all.extend(run);
     }
     if !units.is_empty() {
         let units = units.keys().map(|unit| shown(unit)).collect::<Vec<_>>().join(", ");
         gathered.note(format!("only times, bytes and allocations are read; skipped: {units}"));
     }
+    let more = unread.len().saturating_sub(LINES_NAMED);
+    unread.into_iter().take(LINES_NAMED).for_each(|line| gathered.note(line + "; skipped"));
+    if more > 0 {
+        gathered.note(format!("{more} more lines of benchmarks skipped"));
+    }
     let threads = common_suffix(order.iter().map(|(_, name)| *name));
-    facts.extend(threads.map(|threads| ("gomaxprocs".to_owned(), threads.into())));
-    for (package, name) in order {
-        let runs = runs.remove(&(package, name)).unwrap_or_default();
+    let differing = configurations.differing();
+    for identity in order {
+        let (configuration, name) = (configurations.all.get(identity.0), identity.1);
+        let runs = runs.remove(&identity).unwrap_or_default();
         let short = if threads.is_some() { name.rsplit_once('-').map_or(name, |(short, _)| short) } else { name };
-        let mut metadata = facts.clone();
-        describe(&mut metadata, "pkg", packages.get(package).copied());
-        let bytes = bytes_of.get(&(package, name)).and_then(|&bytes| serde_json::Number::from_f64(bytes));
+        let mut metadata = configuration.map(described).unwrap_or_default();
+        metadata.extend(threads.map(|threads| ("gomaxprocs".to_owned(), threads.into())));
+        let bytes = bytes_of.get(&identity).and_then(|&bytes| serde_json::Number::from_f64(bytes));
         metadata.extend(bytes.map(|bytes| (BYTES.to_owned(), MetadataValue::Number(bytes))));
-        let full = match packages.get(package) {
-            Some(package) if packages.len() > 1 => format!("{package}.{short}"),
-            _ => short.to_owned(),
-        };
+        let full = configuration.map_or_else(|| short.to_owned(), |one| full_name(short, one, &differing));
         gathered.add(&full, Benchmark { metadata, runs, ..Benchmark::new(&full) });
     }
     gathered.finish(Format::GoBench, "no line of a benchmark")
@@ -136,7 +243,11 @@ fn parse(line: &str) -> Option<Result<Line<'_>, (&'static str, String)>> {
     let mut words = line.split_ascii_whitespace();
     let name = words.next().filter(|name| is_name(name))?;
     let count = words.next()?;
-    let Ok(iterations) = count.parse::<u64>() else { return None };
+    let Ok(iterations) = count.parse::<u64>() else {
+        // Go puts a blank and a tab behind a name that is followed by its result.
+        let is_broken = line.contains("\t") && name.len() > "Benchmark".len();
+        return is_broken.then(|| Err(("a number of iterations", count.to_owned())));
+    };
     let rest: Vec<&str> = words.collect();
     if rest.is_empty() || !rest.len().is_multiple_of(2) {
         return Some(Err(("pairs of value and unit", rest.join(" "))));

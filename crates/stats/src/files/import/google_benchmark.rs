@@ -112,6 +112,40 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     gathered.finish(Format::GoogleBenchmark, &found)
 }
 
+/// The file with `null` for numbers that JSON does not have: the library writes counters of 0/0 as `NaN` and rates without an end as
+/// `Infinity`, and before version 1.5 shares as `2%`. `None` where there are none of these.
+pub(super) fn without_odd_numbers(bytes: &[u8]) -> Option<Vec<u8>> {
+    const ODD: [&[u8]; 6] = [b"NaN", b"nan", b"Infinity", b"infinity", b"Inf", b"inf"];
+    let mut out = Vec::with_capacity(bytes.len());
+    let (mut rest, mut in_string) = (bytes, false);
+    while let [first, behind @ ..] = rest {
+        let unsigned = rest.strip_prefix(b"-").unwrap_or(rest);
+        let odd = ODD.iter().find(|odd| !in_string && unsigned.starts_with(odd));
+        if let Some(odd) = odd {
+            out.extend_from_slice(b"null");
+            rest = unsigned.get(odd.len()..).unwrap_or_default();
+            continue;
+        }
+        match (first, in_string) {
+            (b'"', _) => in_string = !in_string,
+            (b'\\', true) => {
+                out.push(*first);
+                out.extend(behind.first());
+                rest = behind.get(1..).unwrap_or_default();
+                continue;
+            }
+            (b'%', false) => {
+                rest = behind;
+                continue;
+            }
+            _ => {}
+        }
+        out.push(*first);
+        rest = behind;
+    }
+    (out != bytes).then_some(out)
+}
+
 impl Owns for Entry {}
 
 impl Entry {

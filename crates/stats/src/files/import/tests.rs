@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
+use crate::metric::Metric;
 
 fn golden(name: &str) -> Vec<u8> {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -149,4 +150,98 @@ proptest! {
             prop_assert!(import.samples.encode().is_ok());
         }
     }
+}
+
+#[test]
+fn each_metric_of_google_benchmark_is_that_of_its_file() {
+    for name in ["google-benchmark.json", "google-benchmark-repetitions.json"] {
+        let file: Value = serde_json::from_slice(&golden(name)).expect("it is JSON");
+        let entries = file["benchmarks"].as_array().expect("a list");
+        let import = import(&golden(name)).expect("a sound file");
+        for benchmark in &import.samples.benchmarks {
+            for (metric, key) in [(Metric::Wall, "real_time"), (Metric::Cpu, "cpu_time")] {
+                let expected = entries.iter().filter(|entry| {
+                    let run = entry["run_name"].as_str().or(entry["name"].as_str());
+                    run == Some(&benchmark.name) && entry["run_type"].as_str().is_none_or(|kind| kind == "iteration")
+                });
+                let seconds = |entry: &Value| {
+                    let unit = match entry["time_unit"].as_str() {
+                        Some("us") => 1e-6,
+                        Some("ms") => 1e-3,
+                        Some("s") => 1.0,
+                        _ => 1e-9,
+                    };
+                    entry[key].as_f64().expect("a time") * unit
+                };
+                let expected: Vec<f64> = expected.map(seconds).collect();
+                let found: Vec<f64> = benchmark.by(metric).values().collect();
+                assert_eq!(found.len(), expected.len(), "{name}, {}, {key}", benchmark.name);
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert!((found / expected - 1.0).abs() < 1e-9, "{name}, {}, {key}: {found}", benchmark.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_that_json_does_not_have_refuse_no_file() {
+    let file = |counter: &str| {
+        format!(
+            "{{\"context\": {{}}, \"benchmarks\": [{{\"name\": \"BM_NaN \\\"%\", \"iterations\": 10, \"real_time\": 10.5, \
+             \"cpu_time\": 9.5, \"time_unit\": \"us\", \"rate\": {counter}}}]}}"
+        )
+    };
+    for counter in ["NaN", "-NaN", "Infinity", "-Infinity", "nan", "-inf", "2%"] {
+        let import = import(file(counter).as_bytes()).unwrap_or_else(|error| panic!("{counter}: {error}"));
+        let [only] = import.samples.benchmarks.as_slice() else { panic!("{counter}: {import:?}") };
+        assert_eq!((only.name.as_str(), only.values().collect::<Vec<_>>()), ("BM_NaN \"%", vec![10.5e-6]), "{counter}");
+    }
+    assert!(import(file("nonsense").as_bytes()).is_err());
+}
+
+#[test]
+fn a_line_that_is_broken_costs_itself_and_is_named() {
+    let text = "goos: linux\npkg: ex/p\nBenchmarkA-8   \t 1000\t 1100 ns/op\nBenchmarkB-8   \tpool: 4 workers started\n 1000\t 2100 ns/op\n\
+                BenchmarkC-8   \t 1000\t 3100 ns/op\nBenchmarkD-8 \t 1000\t 2100 ns/op\tretrying in 5\nPASS\n";
+    let names = |import: &Import| -> Vec<String> {
+        import.samples.benchmarks.iter().map(|benchmark| benchmark.name.clone()).collect()
+    };
+    let read = import(text.as_bytes()).expect("two lines are sound");
+    assert_eq!(names(&read), ["BenchmarkA", "BenchmarkC"]);
+    assert_eq!(
+        read.notes,
+        [
+            "line 4: expected a number of iterations, found pool:; skipped",
+            "line 7: expected pairs of value and unit, found 2100 ns/op retrying in 5; skipped"
+        ]
+    );
+    let event = |line: &str| serde_json::json!({ "Action": "output", "Package": "ex/p", "Output": line }).to_string();
+    let events: Vec<String> = text.split_inclusive('\n').map(event).collect();
+    let events = format!("{}\n{}\n", serde_json::json!({ "Action": "start", "Package": "ex/p" }), events.join("\n"));
+    assert_eq!(import(events.as_bytes()).expect("the same in events"), read);
+    let utf16: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    assert_eq!(import(&utf16).expect("the same in UTF-16"), read);
+    assert_eq!(import(format!("\u{feff}{text}").as_bytes()).expect("the same behind a mark"), read);
+}
+
+#[test]
+fn a_configuration_within_a_file_is_part_of_a_name() {
+    let names = |text: &str| -> Vec<String> {
+        let import = import(text.as_bytes()).expect("a sound file");
+        import.samples.benchmarks.into_iter().map(|benchmark| benchmark.name).collect()
+    };
+    let line = "BenchmarkX-8\t1000\t1000.0 ns/op\n";
+    assert_eq!(
+        names(&format!("branch: old\n\n{line}\nbranch: new\n{line}")),
+        ["BenchmarkX branch=old", "BenchmarkX branch=new"]
+    );
+    let output = |arch: &str, cpu: &str| format!("goos: linux\ngoarch: {arch}\npkg: ex/p\ncpu: {cpu}\n{line}PASS\n");
+    assert_eq!(
+        names(&(output("amd64", "Alpha") + &output("arm64", "Beta"))),
+        ["BenchmarkX cpu=Alpha goarch=amd64", "BenchmarkX cpu=Beta goarch=arm64"]
+    );
+    assert_eq!(names(&output("amd64", "Alpha").repeat(2)), ["BenchmarkX"]);
+    // What a benchmark logs between results is no configuration.
+    assert_eq!(names(&format!("{line}pool: 4\n{line}pool: 5\n{line}")), ["BenchmarkX"]);
 }
