@@ -4,6 +4,7 @@ pub mod check;
 pub mod hist;
 pub mod stats;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ use prony_stats::samples::{MOST_BYTES, SamplesError};
 
 use crate::cli::ReadArgs;
 use crate::failure::Failure;
+
+/// The baseline that `cargo bench` writes each time.
+const NEWEST: &str = "new";
 
 /// Most directories below one of criterion, and how deep they lie.
 const MOST_DIRECTORIES: usize = 100_000;
@@ -62,7 +66,10 @@ fn by_metric(verb: &str, file: &mut Loaded, metric: Option<Metric>) -> Result<()
 
 fn load(verb: &str, path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
-    let import = if path.is_dir() { directory(verb, path)? } else { file(verb, path)? };
+    let import = match baseline(path) {
+        Some((below, baseline)) => directory(verb, &below, &baseline)?,
+        None => file(verb, path)?,
+    };
     for note in &import.notes {
         eprintln!("warning: {name}: {note}");
     }
@@ -71,6 +78,15 @@ fn load(verb: &str, path: &Path) -> Result<Loaded, Failure> {
         eprintln!("warning: {name}: {warning}");
     }
     Ok(Loaded { name, format: import.format, samples: import.samples })
+}
+
+/// A directory of criterion and the baseline that is read below it: `new`, or that behind an `@`. `None` for a file.
+fn baseline(path: &Path) -> Option<(PathBuf, String)> {
+    if path.is_dir() {
+        return Some((path.to_owned(), NEWEST.to_owned()));
+    }
+    let (below, baseline) = path.to_str()?.rsplit_once('@')?;
+    (Path::new(below).is_dir() && !baseline.is_empty()).then(|| (below.into(), baseline.to_owned()))
 }
 
 fn file(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Failure> {
@@ -116,18 +132,32 @@ fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
     }
 }
 
-/// All benchmarks below a directory of criterion, by path.
-fn directory(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Failure> {
-    let mut places = Vec::new();
-    let mut left = MOST_DIRECTORIES;
-    walk(path, DEEPEST, &mut left, &mut places).map_err(|error| Failure::io(verb, path, &error))?;
+/// All benchmarks below a directory of criterion, by path. `baseline`: `new`, `base` or the name of a saved one; a directory that
+/// holds a sample is read whatever it is called.
+fn directory(verb: &str, path: &Path, baseline: &str) -> Result<prony_stats::import::Import, Failure> {
+    let mut all = Vec::new();
+    if is_sample(path) {
+        all.push(path.to_owned());
+    } else {
+        let mut left = MOST_DIRECTORIES;
+        walk(path, DEEPEST, &mut left, &mut all).map_err(|error| Failure::io(verb, path, &error))?;
+    }
+    let name = |place: &PathBuf| place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut places: Vec<PathBuf> =
+        all.iter().filter(|place| *place == path || name(place) == baseline).cloned().collect();
     places.sort();
     if places.is_empty() {
-        return Err(Failure::new(format!(
-            "cannot {verb} {}: no new/sample.json of criterion below it",
-            path.display()
-        ))
-        .hint("`cargo bench` writes them below target/criterion"));
+        let failure =
+            Failure::new(format!("cannot {verb} {}: no {baseline}/sample.json of criterion below it", path.display()));
+        let known: BTreeSet<String> = all.iter().map(name).collect();
+        return Err(match known.first() {
+            None => failure.hint("`cargo bench` writes them below target/criterion"),
+            Some(first) => failure.hint(format!(
+                "there are {}: read one with {}@{first}",
+                known.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+                path.display()
+            )),
+        });
     }
     let mut files = Vec::with_capacity(places.len());
     for place in &places {
@@ -145,9 +175,14 @@ fn directory(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Fai
     criterion::import(&files).map_err(|(index, error)| unreadable(verb, &places[index], &error))
 }
 
-/// Directories `new` that hold a sample. Links are not followed: they may lead in circles.
+/// True if criterion wrote a sample into a directory.
+fn is_sample(path: &Path) -> bool {
+    path.join("sample.json").is_file()
+}
+
+/// Directories that hold a sample. Links are not followed: they may lead in circles.
 fn walk(path: &Path, deep: usize, left: &mut usize, places: &mut Vec<PathBuf>) -> io::Result<()> {
-    if path.file_name().is_some_and(|name| name == "new") && path.join("sample.json").is_file() {
+    if is_sample(path) {
         places.push(path.to_owned());
         return Ok(());
     }

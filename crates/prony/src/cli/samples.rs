@@ -10,7 +10,8 @@ use super::size;
 
 const FORMATS: &str = "\
 Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine or Google Benchmark; the text of
-`go test -bench`; the directory target/criterion. The format is detected from the content.";
+`go test -bench`, also with -json; the directory target/criterion, and
+target/criterion@NAME for a saved baseline. The format is detected from the content.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

@@ -95,6 +95,13 @@ fn a_directory_of_criterion_is_read_whole() {
         }
     }
     let loaded = load("compare", &scratch).expect("two benchmarks");
+    let at = |place: &str| load("compare", &Path::new(&format!("{}{place}", scratch.display())));
+    for (place, count) in [("@base", 1), ("@new", 2), ("/sum@base", 1), ("/sum/base", 1)] {
+        assert_eq!(at(place).expect("it is there").samples.benchmarks.len(), count, "{place}");
+    }
+    let missing = at("@main").expect_err("no such baseline").to_string();
+    assert!(missing.contains("no main/sample.json of criterion below it"), "{missing}");
+    assert!(missing.contains("there are base, new: read one with"), "{missing}");
     fs::remove_dir_all(&scratch).expect("a scratch directory");
     let names: Vec<&str> = loaded.samples.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
     assert_eq!((loaded.format, names), (Format::Criterion, vec!["sum", "sum #2"]));

@@ -15,6 +15,7 @@ use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::html::stored::Stored;
 use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::chart::bench::Change;
+use crate::text::compare::plain_name;
 use crate::text::compare::{
     centre, counts, error, interval, mean, others, row, sections, sentence, shown, shown_change, typical, word,
 };
@@ -100,7 +101,7 @@ fn tables(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Vec<Grid> {
 
 fn by_row(members: &[&Compared<'_>]) -> Grid {
     let cells = |one: &&Compared<'_>| {
-        let [name, a, b, change, verdict] = row(one);
+        let [name, a, b, change, verdict] = row(one, plain_name);
         let plain = [name, a, b, change].into_iter().map(GridCell::plain);
         GridRow { cells: plain.chain([GridCell::answer(verdict, tone(one.verdict()))]).collect() }
     };

@@ -9,7 +9,7 @@ use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::{Interval, Metric, Verdict};
-use prony_text::{Quantity, Table, Untrusted, count, plain, thousands};
+use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
 
 use crate::compare::Asked;
 use crate::text::bench::metrics;
@@ -33,12 +33,15 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
         details(&mut out, one);
         return out;
     }
+    let names = if asked.markdown { markdown_code } else { plain_name };
     for (heading, members) in sections(asked, compared) {
         if !heading.is_empty() {
+            let heading = if asked.markdown { markdown(&heading) } else { heading };
             let _ = writeln!(out, "{}{heading}\n", if out.is_empty() { "" } else { "\n" });
         }
         // One column a file, unless there is only one to compare.
-        let mut table = if others(&members).len() > 1 { by_file(&members) } else { by_benchmark(&members) };
+        let mut table =
+            if others(&members).len() > 1 { by_file(&members, names) } else { by_benchmark(&members, names) };
         // Of those that were found to be slower, the mean says nothing of all.
         if !asked.group_by_speed {
             add_means(&mut table, &members);
@@ -51,7 +54,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
             let of_file: Vec<&Compared<'_>> =
                 all.iter().filter(|one| std::ptr::eq(one.files[1], file)).copied().collect();
             if let Some(mean) = mean(&of_file) {
-                let _ = writeln!(out, "\ngeometric mean of {}: {}", Untrusted::new(&file.name), change(&mean));
+                let _ = writeln!(out, "\ngeometric mean of {}: {}", names(&file.name), change(&mean));
             }
         }
     }
@@ -297,9 +300,9 @@ pub fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a Loaded> {
 }
 
 /// A row for each comparison, and the mean of all.
-fn by_benchmark(members: &[&Compared<'_>]) -> Table {
+fn by_benchmark(members: &[&Compared<'_>], names: fn(&str) -> String) -> Table {
     let mut table = Table::with_head(["benchmark", "A", "B", "change of B [interval]", "verdict"]).numbers(1..4);
-    members.iter().for_each(|one| table.row(row(one)));
+    members.iter().for_each(|one| table.row(row(one, names)));
     table
 }
 
@@ -326,8 +329,13 @@ fn add_means(table: &mut Table, members: &[&Compared<'_>]) {
     }
 }
 
+/// A name of a file or a benchmark in the terminal.
+pub fn plain_name(name: &str) -> String {
+    Untrusted::new(name).to_string()
+}
+
 /// A row for each benchmark, and a column for each file: its typical value, the change, and the verdict.
-fn by_file(members: &[&Compared<'_>]) -> Table {
+fn by_file(members: &[&Compared<'_>], names: fn(&str) -> String) -> Table {
     let files = others(members);
     let mut rows: Vec<(&Benchmark, Vec<&Compared<'_>>)> = Vec::new();
     for one in members {
@@ -336,7 +344,7 @@ fn by_file(members: &[&Compared<'_>]) -> Table {
             None => rows.push((one.a, vec![one])),
         }
     }
-    let shown = |file: &Loaded| Untrusted::new(&file.name).to_string();
+    let shown = |file: &Loaded| names(&file.name);
     let baseline = members.first().map_or_else(String::new, |one| shown(one.files[0]));
     let mut table =
         Table::with_head(["benchmark".to_owned(), baseline].into_iter().chain(files.iter().map(|file| shown(file))));
@@ -348,7 +356,7 @@ fn by_file(members: &[&Compared<'_>]) -> Table {
                 |one| format!("{} ({}) {}", centre(one.b), shown_change(one), word(one, one.verdict())),
             )
         };
-        let cells = [Untrusted::new(&a.name).to_string(), typical(a)];
+        let cells = [names(&a.name), typical(a)];
         table.row(cells.into_iter().chain(files.iter().map(cell)));
     }
     table
@@ -384,11 +392,11 @@ pub fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
 }
 
 /// Benchmark, A, B, change, verdict.
-pub fn row(one: &Compared<'_>) -> [String; 5] {
+pub fn row(one: &Compared<'_>, names: fn(&str) -> String) -> [String; 5] {
     let same_file = std::ptr::eq(one.files[0], one.files[1]);
-    let [benchmark, file] = [&one.b.name, &one.files[1].name].map(Untrusted::new);
+    let [benchmark, file] = [&one.b.name, &one.files[1].name].map(|name| names(name));
     let name = match (same_file, one.a.name == one.b.name) {
-        (true, _) => benchmark.to_string(),
+        (true, _) => benchmark,
         (false, true) => format!("{benchmark} ({file})"),
         (false, false) => format!("{file}: {benchmark}"),
     };
