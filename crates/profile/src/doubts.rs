@@ -94,3 +94,11 @@ pub fn lacks<'a>(recording: &Recording, profile: &'a Profile) -> Vec<Lack<'a>> {
     lacks.extend((recording.unfinished > 0).then_some(Lack::Unfinished(recording.unfinished)));
     lacks
 }
+
+/// True where a part of a file was skipped that shares of the rest may be others.
+pub fn skips_much(skipped: u64, all: u64) -> bool {
+    skipped as f64 > SKIPPED_MOST * all as f64
+}
+
+/// Share of a file that may be skipped.
+const SKIPPED_MOST: f64 = 0.01;

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn stacks(text: &str) -> Stacks {
-        Stacks::from_folded(text.as_bytes()).0
+        Stacks::from_folded(text.as_bytes()).stacks
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub mod take;
 mod unwind;
 mod zones;
 
-pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks};
+pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks, skips_much};
 pub use elf::Bulky;
 pub use export::{perf_script, speedscope};
 pub use flame::{differential_flame_graph, flame_graph};
@@ -37,7 +37,7 @@ pub use sampler::{Options, ProfileMode, Sampler, SamplerError};
 pub use shares::{Component, Share, component_shares, function_shares};
 pub use shifts::{Growth, Shift, Shifts, shifts};
 pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
-pub use stacks::{NameId, Stacks};
+pub use stacks::{Folded, NameId, Stacks};
 pub use symbols::{
     JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, lines_in_file, names_in_file, read_map, shortened,
 };

@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn stacks(text: &str) -> Stacks {
-        Stacks::from_folded(text.as_bytes()).0
+        Stacks::from_folded(text.as_bytes()).stacks
     }
 
     fn folded(a: &str, b: &str) -> [String; 2] {

@@ -7,7 +7,7 @@
 //!
 //! ```
 //!
-//! A head, frames from the innermost on, an empty line. Names of functions are shortened as FlameGraph's
+//! A head, frames from the innermost on, an empty line; a sample without a call chain has its only frame behind its head. Names of functions are shortened as FlameGraph's
 //! `stackcollapse-perf.pl` does, and each stack counts 1, so that the result is the same. Profiles are long and their
 //! lines few: each line of a frame is understood once and then only recognised.
 #![deny(clippy::indexing_slicing)]
@@ -26,10 +26,14 @@ pub struct PerfScript {
     pub event: Option<String>,
     /// Samples of other events, which are left out: they count something else.
     pub other_events: u64,
+    /// Samples without a frame, which are left out.
+    pub without_frames: u64,
     /// Lines that mean nothing, by their numbers: the first few.
     pub odd_lines: Vec<u64>,
     /// Number of lines that could not be read.
     pub odd: u64,
+    /// Number of lines.
+    pub lines: u64,
     /// The text ended in the middle of a stack, which is left out.
     pub is_cut: bool,
 }
@@ -61,6 +65,7 @@ pub fn read_perf_script(text: &[u8]) -> PerfScript {
     if !reader.read.is_cut {
         reader.end_of_stack();
     }
+    reader.read.lines = reader.line;
     reader.read
 }
 
@@ -92,10 +97,14 @@ impl<'a> Reader<'a> {
     }
 
     fn end_of_stack(&mut self) {
-        if let Some(thread) = self.thread.take().filter(|_| !self.stack.is_empty()) {
-            self.stack.push(thread);
-            self.stack.reverse();
-            self.read.stacks.add(&self.stack, 1);
+        match self.thread.take() {
+            Some(_) if self.stack.is_empty() => self.read.without_frames += 1,
+            Some(thread) => {
+                self.stack.push(thread);
+                self.stack.reverse();
+                self.read.stacks.add(&self.stack, 1);
+            }
+            None => {}
         }
         self.stack.clear();
         self.in_stack = false;
@@ -120,6 +129,9 @@ impl<'a> Reader<'a> {
         let thread = self.threads.entry(head.thread);
         self.thread =
             Some(*thread.or_insert_with_key(|thread| stacks.name(&String::from_utf8_lossy(thread).replace(' ', "_"))));
+        if let Some(only) = head.only {
+            self.frame(only);
+        }
     }
 
     fn frame(&mut self, line: &'a [u8]) {
@@ -161,6 +173,8 @@ impl<'a> Reader<'a> {
 struct Head<'a> {
     thread: &'a [u8],
     event: Option<&'a [u8]>,
+    /// The only frame of a sample without a call chain.
+    only: Option<&'a [u8]>,
 }
 
 impl<'a> Head<'a> {
@@ -176,7 +190,11 @@ impl<'a> Head<'a> {
             let is_number =
                 number > 0 && !rest.starts_with(b"/") && rest.get(number).is_some_and(u8::is_ascii_whitespace);
             if is_number {
-                return Some(Head { thread: name.trim_ascii_end(), event: event(line) });
+                let (head, only) = match only_frame(line) {
+                    Some((head, only)) => (head, Some(only)),
+                    None => (line, None),
+                };
+                return Some(Head { thread: name.trim_ascii_end(), event: event(head), only });
             }
         }
         None
@@ -188,6 +206,31 @@ fn event(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end().strip_suffix(b":")?;
     let name = line.get(memrchr(b' ', line)? + 1..)?;
     (!name.is_empty() && !name.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(name)
+}
+
+/// A head with a frame behind it, in two: `… cycles:u:` and `   7f00aa inner+0x2 (/x/srv)`.
+fn only_frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    if !line.trim_ascii_end().ends_with(b")") {
+        return None;
+    }
+    let ends = line.windows(2).enumerate().rev().filter(|(_, pair)| *pair == b": ").map(|(at, _)| at + 1);
+    ends.filter_map(|at| line.split_at_checked(at)).find(|(_, behind)| {
+        let address = behind.trim_ascii_start().split(|byte| *byte == b' ').next().unwrap_or_default();
+        address.iter().all(u8::is_ascii_hexdigit) && frame(behind).is_some()
+    })
+}
+
+/// Place of the parenthesis that the last one closes.
+fn opening(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.iter().enumerate().rev().find_map(|(at, byte)| {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })
 }
 
 /// One line of a stack.
@@ -207,17 +250,16 @@ fn behind_address(line: &[u8]) -> Option<&[u8]> {
 /// `  address function+0xoffset (module)`.
 fn frame(line: &[u8]) -> Option<Frame<'_>> {
     let rest = behind_address(line)?.trim_ascii();
-    let (function, module) = match rest.strip_suffix(b")") {
-        Some(rest) => {
-            let open = rest.windows(2).rposition(|pair| pair == b" (").map(|at| at + 1).or_else(|| {
-                // ` (module)` alone: no function, as perf prints without symbols.
-                (rest.first() == Some(&b'(')).then_some(0)
-            })?;
-            let (function, module) = rest.split_at_checked(open)?;
-            (function.trim_ascii(), module.get(1..)?)
-        }
-        None => return None,
-    };
+    let module = rest.strip_suffix(b")")?;
+    // Names of files hold parentheses too: `(/x/srv (deleted))`. Where those do not match, the last one begins the module.
+    let is_begin = |at: &usize| *at == 0 || rest.get(at - 1) == Some(&b' ');
+    let open = opening(rest).filter(is_begin).or_else(|| {
+        // ` (module)` alone: no function, as perf prints without symbols.
+        let last = module.windows(2).rposition(|pair| pair == b" (").map(|at| at + 1);
+        last.or_else(|| (module.first() == Some(&b'(')).then_some(0))
+    })?;
+    let (function, module) = module.split_at_checked(open)?;
+    let (function, module) = (function.trim_ascii(), module.get(1..)?);
     Some(Frame { function, module })
 }
 
@@ -233,16 +275,16 @@ impl Frame<'_> {
         if function.starts_with('(') && !function.starts_with("(anonymous namespace)") {
             return Vec::new();
         }
-        // An operator of C++ is no arrow.
-        let joint = if function.contains("operator->") { "\n" } else { "->" };
-        function
-            .rsplit(joint)
+        calls(function)
+            .into_iter()
+            .rev()
             .map(|name| if name == "[unknown]" || name.is_empty() { self.unknown() } else { tidy(name) })
             .collect()
     }
 
     fn unknown(&self) -> String {
         let module = String::from_utf8_lossy(self.module);
+        let module = module.strip_suffix(" (deleted)").unwrap_or(&module);
         let name = module.rsplit('/').next().unwrap_or_default();
         match name {
             "" | "[unknown]" => "[unknown]".to_owned(),
@@ -251,27 +293,43 @@ impl Frame<'_> {
     }
 }
 
-/// Without parameters and quotes; Go's `net/http.(*Client).Do` keeps its parentheses.
-fn tidy(name: &str) -> String {
-    let is_go = name.find(".(").is_some_and(|open| name[open..].contains(")."));
-    let mut end = name.len();
-    if !is_go {
-        let anonymous = "(anonymous namespace)";
-        let mut at = 0;
-        while let Some(open) = name[at..].find('(').map(|found| at + found) {
-            // Parentheses that are part of the name: what C++ calls when an object is called, too.
-            let own = match &name[open..] {
-                rest if rest.starts_with(anonymous) => anonymous.len(),
-                rest if rest.starts_with("()") && name[..open].ends_with("operator") => "()".len(),
-                _ => {
-                    end = open;
-                    break;
-                }
-            };
-            at = open + own;
+/// Parts of a name between the arrows that stand for inlined calls: those within parentheses and behind `operator` are C++.
+fn calls(function: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_usize);
+    for (at, byte) in function.bytes().enumerate() {
+        match byte {
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
+            b'-' if depth == 0 && function[at..].starts_with("->") && !function[..at].ends_with("operator") => {
+                parts.push(&function[from..at]);
+                from = at + 2;
+            }
+            _ => {}
         }
     }
-    name[..end].replace(['"', '\''], "")
+    parts.push(&function[from..]);
+    parts
+}
+
+/// What C++ writes behind the parameters of a method.
+const QUALIFIERS: [&str; 6] = [" const", " volatile", " noexcept", "&", "[abi:cxx11]", " "];
+
+/// Without the list of parameters at its end, what stands behind it, and quotes. Other parentheses tell functions apart: those of a
+/// lambda's place, of a template's arguments, of a receiver in Go.
+fn tidy(name: &str) -> String {
+    let mut end = name;
+    while let Some(shorter) = QUALIFIERS.iter().find_map(|qualifier| end.strip_suffix(qualifier)) {
+        end = shorter;
+    }
+    let list = end.ends_with(')').then(|| opening(end.as_bytes())).flatten().filter(|&open| open > 0);
+    let name = match list.map(|open| end.split_at(open)) {
+        // `operator()` is a name, and so is a namespace without one.
+        Some((before, "()")) if before.ends_with("operator") => end,
+        Some((_, "(anonymous namespace)")) => end,
+        Some((before, _)) => before,
+        None => name,
+    };
+    name.replace(['"', '\''], "")
 }
 
 #[cfg(test)]
@@ -316,6 +374,45 @@ server 4711/4712 [001]  9032.127:    1 context-switches:
     fn inlined_calls_become_frames_of_their_own() {
         let text = "a 1 1.0: cycles:\n\t 1 outer->middle->inner+0x3 (/x)\n\n";
         assert_eq!(read_perf_script(text.as_bytes()).stacks.folded(), "a;outer;middle;inner 1\n");
+    }
+
+    #[test]
+    fn what_tells_functions_apart_stays_in_their_names() {
+        for (name, kept) in [
+            ("Loop::run(long)", "Loop::run"),
+            (
+                "Loop::run(long)::{lambda(long)#1}::operator()(long) const",
+                "Loop::run(long)::{lambda(long)#1}::operator()",
+            ),
+            (
+                "std::_Function_handler<void (int), App::start()::{lambda(int)#1}>::_M_invoke(std::_Any_data const&, int&&)",
+                "std::_Function_handler<void (int), App::start()::{lambda(int)#1}>::_M_invoke",
+            ),
+            ("call(void (*)(int), long)", "call"),
+            ("f(int)::Local::g() &&", "f(int)::Local::g"),
+            ("sort::operator()", "sort::operator()"),
+            ("A::operator->() const", "A::operator->"),
+            ("operator new(unsigned long)", "operator new"),
+            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+            ("std::string::str[abi:cxx11]() const", "std::string::str[abi:cxx11]"),
+            ("net/http.(*Client).Do", "net/http.(*Client).Do"),
+            ("<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
+        ] {
+            assert_eq!(tidy(name), kept, "{name}");
+        }
+        assert_eq!(
+            calls("outer(int)->middle::{lambda(A*)#1}->A::operator->()"),
+            ["outer(int)", "middle::{lambda(A*)#1}", "A::operator->()"]
+        );
+    }
+
+    #[test]
+    fn an_object_may_have_parentheses_and_a_sample_no_call_chain() {
+        let text = "a 1 1.0: 250 cycles: \n\t 401b97 tick(int)+0x1f (/x/srv (deleted))\n\t 9 [unknown] (/x/srv (deleted))\n\n\
+                    a 1 1.1: 250 cycles:   7f00aa inner+0x2 (/x/srv)\na 1 1.2: 250 cycles: \n\n";
+        let read = read_perf_script(text.as_bytes());
+        assert_eq!(read.stacks.folded(), "a;[srv];tick 1\na;inner 1\n");
+        assert_eq!((read.without_frames, read.odd, read.event.as_deref()), (1, 0, Some("cycles")));
     }
 
     #[test]

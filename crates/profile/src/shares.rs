@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn components_count_once_a_stack_and_may_overlap() {
         let text = "t;main;rx;retain 30\nt;main;rx;rx 20\nt;main;tx;release 10\nt;main 40\n";
-        let (stacks, _) = Stacks::from_folded(text.as_bytes());
+        let stacks = Stacks::from_folded(text.as_bytes()).stacks;
         let components = [component("rx", "^rx$"), component("counting", "retain|release"), component("none", "zzz")];
         let shares = component_shares(&stacks, &components, 0.05);
         let numbers = |share: &Share| (share.inclusive_weight, share.own_weight, share.inclusive.n);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn functions_are_sorted_by_what_they_do_themselves() {
-        let (stacks, _) = Stacks::from_folded(b"t;main;f;f 3\nt;main;g 2\nt 1\n");
+        let stacks = Stacks::from_folded(b"t;main;f;f 3\nt;main;g 2\nt 1\n").stacks;
         let shares = function_shares(&stacks, 0.05);
         let found: Vec<_> =
             shares.iter().map(|share| (share.name.as_str(), share.own_weight, share.inclusive_weight)).collect();

@@ -158,28 +158,74 @@ impl Stacks {
         (stacks, Some(period))
     }
 
-    /// Parses folded stacks. Also returns the numbers of the lines that are none, which are passed over.
-    pub fn from_folded(text: &[u8]) -> (Stacks, Vec<u64>) {
-        let mut stacks = Stacks::default();
-        let mut odd = Vec::new();
+    /// Parses folded stacks.
+    pub fn from_folded(text: &[u8]) -> Folded {
+        let mut read = Folded::default();
         let mut stack = Vec::new();
-        for (line, number) in text.split(|&byte| byte == b'\n').zip(1..) {
-            let line = line.trim_ascii();
-            if line.is_empty() || line.starts_with(b"#") {
-                continue;
-            }
-            let parts = line.iter().rposition(|&byte| byte == b' ').map(|blank| line.split_at(blank));
-            let count = parts.and_then(|(_, count)| std::str::from_utf8(count).ok()?.trim().parse::<u64>().ok());
-            let (Some((names, _)), Some(count)) = (parts, count) else {
-                odd.push(number);
+        // Fractions of large counts may be rounded away.
+        let counts = || lines_of(text).filter_map(|(_, line)| split_count(line)).map(|(_, count)| count);
+        read.has_fractions = counts().any(|count| count.fract() != 0.0);
+        read.scale = if read.has_fractions && counts().any(|count| count < COUNT_ROUNDED) { FRACTIONS } else { 1 };
+        for (number, line) in lines_of(text) {
+            read.lines += 1;
+            let Some((names, count)) = split_count(line) else {
+                read.odd.push(number);
                 continue;
             };
+            let is_name_a_number = split_count(names).is_some();
+            read.two_counts += u64::from(is_name_a_number);
             stack.clear();
+            let stacks = &mut read.stacks;
             stack.extend(names.split(|&byte| byte == b';').map(|name| stacks.name(&String::from_utf8_lossy(name))));
-            stacks.add(&stack, count);
+            stacks.add(&stack, (count * read.scale as f64).round() as u64);
         }
-        (stacks, odd)
+        read
     }
+}
+
+/// Result of reading folded stacks.
+#[derive(Debug, Default)]
+pub struct Folded {
+    /// The stacks.
+    pub stacks: Stacks,
+    /// Numbers of the lines that are none, which are passed over.
+    pub odd: Vec<u64>,
+    /// Number of lines, without those that are empty or comments.
+    pub lines: u64,
+    /// Lines with a second number in front of the count, as of a difference.
+    pub two_counts: u64,
+    /// Counts have fractions, so they are weights.
+    pub has_fractions: bool,
+    /// What a count of 1 in the text is in the stacks: above 1 where small counts have fractions.
+    pub scale: u64,
+}
+
+impl Folded {
+    /// True where the text is a difference of two profiles: each line has two counts.
+    pub fn is_difference(&self) -> bool {
+        self.two_counts > 0 && self.two_counts + self.odd.len() as u64 == self.lines
+    }
+}
+
+/// What small counts with fractions are multiplied by, to become whole.
+const FRACTIONS: u64 = 1_000;
+
+/// A count from which on the nearest whole number is as good.
+const COUNT_ROUNDED: f64 = 100.0;
+
+/// The lines of a text that say something, with their numbers.
+fn lines_of(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let lines = text.split(|&byte| byte == b'\n').zip(1..).map(|(line, number)| (number, line.trim_ascii()));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"))
+}
+
+/// A stack and its count.
+fn split_count(line: &[u8]) -> Option<(&[u8], f64)> {
+    let (names, count) = line.split_at_checked(line.iter().rposition(|&byte| byte == b' ')?)?;
+    let count = std::str::from_utf8(count).ok()?.trim();
+    let is_number = count.starts_with(|first: char| first.is_ascii_digit());
+    let count = count.parse::<f64>().ok().filter(|count| is_number && *count < 2_f64.powi(53))?;
+    Some((names, count))
 }
 
 /// Counts with a smaller common divisor may be counts of samples.
@@ -199,6 +245,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn counts_with_fractions_are_weights_and_a_difference_is_known() {
+        for (text, folded, scale) in [
+            (&b"a;x 100\na;y 1000.5\n"[..], "a;x 100\na;y 1001\n", 1),
+            (b"a;x 3\na;y 0.25\n", "a;x 3000\na;y 250\n", 1000),
+        ] {
+            let read = Stacks::from_folded(text);
+            assert_eq!((read.stacks.folded().as_str(), read.scale, read.odd.len()), (folded, scale, 0));
+            assert!(read.has_fractions);
+        }
+        assert!(Stacks::from_folded(b"a;x 100 90\na 2 0\n").is_difference());
+        assert!(!Stacks::from_folded(b"a;f 1 90\na;g 2\n").is_difference());
+        assert!(!Stacks::from_folded(b"a;g inf\n").is_difference());
+    }
+
+    #[test]
     fn folded_stacks_read_back_as_they_were_written() {
         let mut stacks = Stacks::default();
         let [thread, main, tick] = ["srv", "main", "std::map<int; long>::at"].map(|name| stacks.name(name));
@@ -207,7 +268,7 @@ mod tests {
         stacks.add(&[thread, main], 1);
         let text = stacks.folded();
         assert_eq!(text, "srv;main 3\nsrv;main;std::map<int: long>::at 3\n");
-        let (again, odd) = Stacks::from_folded(text.as_bytes());
+        let Folded { stacks: again, odd, .. } = Stacks::from_folded(text.as_bytes());
         assert_eq!((again.folded(), odd, again.total(), again.observations()), (text, vec![], 6, 6));
     }
 
@@ -218,12 +279,16 @@ mod tests {
         stacks.add(&stack, 3);
         let text = stacks.folded();
         assert_eq!(text, "thread\\x1b]0:x\\x07;a\\nb:c\\u{9b};\\u{202e}d 3\n");
-        assert_eq!(Stacks::from_folded(text.as_bytes()).0.folded(), text, "what is visible already stays as it is");
+        assert_eq!(
+            Stacks::from_folded(text.as_bytes()).stacks.folded(),
+            text,
+            "what is visible already stays as it is"
+        );
     }
 
     #[test]
     fn a_sampling_period_in_every_count_is_taken_out_of_it() {
-        let read = |text: &[u8]| Stacks::from_folded(text).0.without_period();
+        let read = |text: &[u8]| Stacks::from_folded(text).stacks.without_period();
         let (stacks, period) = read(b"xz;main 444444440\nxz;main;sort 30303030\n");
         assert_eq!((stacks.observations(), stacks.effective_observations(), period), (47, 47.0, Some(10_101_010)));
         assert_eq!(stacks.folded(), "xz;main 44\nxz;main;sort 3\n");
@@ -235,7 +300,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_stacks_are_told_by_their_numbers() {
-        let (stacks, odd) = Stacks::from_folded(b"a;b 3\nno count\n\n# comment\na;b -1\na;c 2\n");
+        let Folded { stacks, odd, .. } = Stacks::from_folded(b"a;b 3\nno count\n\n# comment\na;b -1\na;c 2\n");
         assert_eq!((stacks.total(), odd), (5, vec![2, 5]));
     }
 
@@ -258,7 +323,7 @@ mod tests {
             let mut stacks = Stacks::default();
             let stack: Vec<NameId> = names.iter().map(|name| stacks.name(name)).collect();
             stacks.add(&stack, 7);
-            let (again, odd) = Stacks::from_folded(stacks.folded().as_bytes());
+            let Folded { stacks: again, odd, .. } = Stacks::from_folded(stacks.folded().as_bytes());
             // A name of blanks alone, or one that begins as a comment does, may vanish at the start of a line.
             if odd.is_empty() && again.observations() > 0 {
                 prop_assert_eq!(again.total(), 7);

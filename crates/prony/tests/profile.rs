@@ -488,3 +488,24 @@ fn all_of_the_machine_is_sampled_where_that_is_permitted() {
         false => assert!(answer.code != Some(1), "{}", answer.stderr),
     }
 }
+
+#[test]
+fn what_is_skipped_of_a_file_is_said_by_the_exit_code() {
+    let place = place();
+    let show = |name: &str, text: String| {
+        fs::write(place.path().join(name), text).expect("writable");
+        run(place.path(), &["profile", "show", name])
+    };
+    let lines = |odd: usize| "srv;main;f 90\n".repeat(199) + &"srv;main;g\n".repeat(odd);
+    assert_eq!(show("few.folded", lines(1)).code, Some(0));
+    assert_eq!(show("many.folded", lines(10)).code, Some(3));
+    let alone = show("alone.txt", SCRIPT.repeat(150) + &"server 7 1.0: cycles:\n\n".repeat(5));
+    assert_eq!(alone.code, Some(3), "{}", alone.stderr);
+    assert!(alone.stderr.contains("5 samples without a frame skipped"), "{}", alone.stderr);
+    let difference = show("diff.folded", "srv;main;f 100 90\nsrv;main 2 0\n".to_owned());
+    assert_eq!(difference.code, Some(2), "{}", difference.stderr);
+    assert!(difference.stderr.contains("hint: `prony profile diff OLD NEW`"), "{}", difference.stderr);
+    let fractions = show("fractions.folded", "srv;main;f 1000.5\nsrv;main;g 100\n".to_owned());
+    assert_eq!(fractions.code, Some(0), "{}", fractions.stderr);
+    assert!(fractions.stderr.contains("counts have fractions, so they are weights"), "{}", fractions.stderr);
+}

@@ -2,7 +2,7 @@ use super::*;
 use prony_stats::Seed;
 
 fn stacks(text: &str) -> Stacks {
-    Stacks::from_folded(text.as_bytes()).0
+    Stacks::from_folded(text.as_bytes()).stacks
 }
 
 fn of(a: &str, b: &str) -> Shifts {

@@ -18,7 +18,10 @@ use crate::output::{self, NewFile};
 pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     let flame = args.flame.as_ref().map(|path| NewFile::create(path, args.force).map(|file| (path, file)));
     let flame = flame.transpose()?;
-    let pair = pair(&stored::runs(&args.a)?, &stored::runs(&args.b)?);
+    let [a, b] = [stored::runs(&args.a)?, stored::runs(&args.b)?];
+    let skips_much = a.iter().chain(&b).any(|run| run.skips_much);
+    let [a, b] = [a, b].map(|runs| runs.into_iter().map(|run| run.stacks).collect::<Vec<_>>());
+    let pair = pair(&a, &b);
     let compared = Compared { names: [short(&args.a), short(&args.b)], pair };
     let Compared { names, pair } = &compared;
     if let Some((path, mut file)) = flame {
@@ -40,5 +43,5 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         eprintln!("warning: only {}: shares are very uncertain", count(fewest, "stack sample"));
         return Ok(Exit::NotTrusted);
     }
-    Ok(Exit::Good)
+    Ok(if skips_much { Exit::NotTrusted } else { Exit::Good })
 }

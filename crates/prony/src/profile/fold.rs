@@ -10,6 +10,7 @@ use crate::output;
 /// When the file cannot be read, or nothing in it is a stack.
 pub fn run(args: &FoldArgs) -> Result<Exit, Failure> {
     let bytes = stored::bytes(&args.file)?;
-    output::print(&stored::perf_script(&args.file, &bytes)?.stacks.folded())?;
-    Ok(Exit::Good)
+    let read = stored::perf_script(&args.file, &bytes)?;
+    output::print(&read.stacks.folded())?;
+    Ok(if read.skips_much { Exit::NotTrusted } else { Exit::Good })
 }

@@ -8,6 +8,7 @@ use super::outputs::{self, Outputs};
 
 use prony_profile::FEWEST_SAMPLES;
 
+use super::stored::Stored;
 use super::{short, shown, stored};
 use crate::cli::profile::ShowArgs;
 use crate::exit::Exit;
@@ -18,7 +19,7 @@ use crate::output;
 /// When the file cannot be read, or nothing in it is a stack.
 pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let outputs = Outputs::create(&args.answer)?;
-    let stacks = stored::stacks(&args.file)?;
+    let Stored { stacks, skips_much } = stored::stacks(&args.file)?;
     let name = short(&args.file);
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
     let how = text::profile::counted(stacks.observations(), WeightUnit::Samples);
@@ -33,5 +34,5 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
         eprintln!("warning: only {}: shares are very uncertain", count(stacks.observations(), "stack sample"));
         return Ok(Exit::NotTrusted);
     }
-    Ok(Exit::Good)
+    Ok(if skips_much { Exit::NotTrusted } else { Exit::Good })
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use prony_profile::{PerfScript, Stacks, looks_like_perf_script, read_perf_script};
+use prony_profile::{Stacks, looks_like_perf_script, read_perf_script, skips_much};
 use prony_text::{count, thousands};
 
 use crate::failure::Failure;
@@ -36,20 +36,43 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// Stacks of a file, and whether enough of it was read.
+pub struct Stored {
+    pub stacks: Stacks,
+    /// More was skipped than shares of the rest may bear.
+    pub skips_much: bool,
+}
+
 /// Stacks of a file, whatever it is; what was passed over is told on standard error.
 ///
 /// # Errors
 /// When it cannot be read, or nothing in it is a stack.
-pub fn stacks(path: &Path) -> Result<Stacks, Failure> {
+pub fn stacks(path: &Path) -> Result<Stored, Failure> {
     let bytes = bytes(path)?;
     if looks_like_perf_script(&bytes) {
-        return perf_script(path, &bytes).map(|read| read.stacks);
+        return perf_script(path, &bytes);
     }
-    let (stacks, odd) = Stacks::from_folded(&bytes);
-    if super::is_empty(&stacks) {
-        return Err(no_stacks(path, odd.first().copied()));
+    let read = Stacks::from_folded(&bytes);
+    if super::is_empty(&read.stacks) {
+        return Err(no_stacks(path, read.odd.first().copied()));
     }
-    tell_odd(path, odd.len() as u64, &odd);
+    if read.is_difference() {
+        return Err(Failure::new(format!(
+            "cannot read {}: expected one count behind each stack, found two, as of a difference",
+            path.display()
+        ))
+        .hint("`prony profile diff OLD NEW` compares two profiles"));
+    }
+    tell_odd(path, read.odd.len() as u64, &read.odd);
+    let skips_much = skips_much(read.odd.len() as u64, read.lines);
+    if read.has_fractions {
+        eprintln!(
+            "warning: {}: counts have fractions, so they are weights and no samples, and the intervals too narrow",
+            path.display()
+        );
+        return Ok(Stored { stacks: read.stacks, skips_much });
+    }
+    let stacks = read.stacks;
     let (stacks, period) = stacks.without_period();
     if let Some(period) = period {
         eprintln!(
@@ -65,14 +88,14 @@ pub fn stacks(path: &Path) -> Result<Stacks, Failure> {
         );
         eprintln!("hint: `perf script | prony profile show -` counts samples");
     }
-    Ok(stacks)
+    Ok(Stored { stacks, skips_much })
 }
 
 /// Stacks of one run or more: a file, or of a directory each file whose name does not begin with a dot, by name.
 ///
 /// # Errors
 /// When one cannot be read, or nothing in it is a stack.
-pub fn runs(path: &Path) -> Result<Vec<Stacks>, Failure> {
+pub fn runs(path: &Path) -> Result<Vec<Stored>, Failure> {
     if !path.is_dir() {
         return Ok(vec![stacks(path)?]);
     }
@@ -92,7 +115,7 @@ pub fn runs(path: &Path) -> Result<Vec<Stacks>, Failure> {
 ///
 /// # Errors
 /// When nothing in it is a stack.
-pub fn perf_script(path: &Path, bytes: &[u8]) -> Result<PerfScript, Failure> {
+pub fn perf_script(path: &Path, bytes: &[u8]) -> Result<Stored, Failure> {
     let read = read_perf_script(bytes);
     if super::is_empty(&read.stacks) {
         return Err(no_stacks(path, read.odd_lines.first().copied()));
@@ -108,7 +131,16 @@ pub fn perf_script(path: &Path, bytes: &[u8]) -> Result<PerfScript, Failure> {
             read.event.as_deref().unwrap_or("the first")
         );
     }
-    Ok(read)
+    if read.without_frames > 0 {
+        eprintln!(
+            "warning: {}: {} without a frame skipped; `perf record -g` records call chains",
+            path.display(),
+            count(read.without_frames, "sample")
+        );
+    }
+    let samples = read.without_frames + read.stacks.observations();
+    let skips_much = skips_much(read.odd, read.lines) || skips_much(read.without_frames, samples);
+    Ok(Stored { stacks: read.stacks, skips_much })
 }
 
 fn tell_odd(path: &Path, odd: u64, lines: &[u64]) {

@@ -95,7 +95,7 @@ fn a_directory_of_criterion_is_read_whole() {
         }
     }
     let loaded = load("compare", &scratch).expect("two benchmarks");
-    let at = |place: &str| load("compare", &Path::new(&format!("{}{place}", scratch.display())));
+    let at = |place: &str| load("compare", Path::new(&format!("{}{place}", scratch.display())));
     for (place, count) in [("@base", 1), ("@new", 2), ("/sum@base", 1), ("/sum/base", 1)] {
         assert_eq!(at(place).expect("it is there").samples.benchmarks.len(), count, "{place}");
     }
