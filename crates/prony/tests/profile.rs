@@ -496,7 +496,7 @@ fn what_is_skipped_of_a_file_is_said_by_the_exit_code() {
         fs::write(place.path().join(name), text).expect("writable");
         run(place.path(), &["profile", "show", name])
     };
-    let lines = |odd: usize| "srv;main;f 90\n".repeat(199) + &"srv;main;g\n".repeat(odd);
+    let lines = |odd: usize| "srv;main;f 90\nsrv;main;h 7\n".repeat(100) + &"srv;main;g\n".repeat(odd);
     assert_eq!(show("few.folded", lines(1)).code, Some(0));
     assert_eq!(show("many.folded", lines(10)).code, Some(3));
     let alone = show("alone.txt", SCRIPT.repeat(150) + &"server 7 1.0: cycles:\n\n".repeat(5));
