@@ -78,6 +78,12 @@ fn text(options: &Options, report: &Report) -> String {
         return out;
     }
     let unit = report.samples.benchmarks.first().map_or("second", |benchmark| benchmark.unit_name());
+    // The figures that are shown first are those that decided. A worker's values are judged under the name of CPU time.
+    let decided = match report.comparisons.first() {
+        Some(comparison) if metric_name(&report.metric) == "CPU" => Some(comparison.outcome.metric),
+        Some(_) => None,
+        None => options.plan.metric,
+    };
     match report.summaries.as_slice() {
         [Some(summary)] => alone(&mut out, options, report, summary, unit),
         summaries => {
@@ -88,7 +94,7 @@ fn text(options: &Options, report: &Report) -> String {
                     "{}  {}  {}",
                     letter(place),
                     printable_line(&options.subjects[place].name),
-                    typical(summary, unit, options.plan.metric)
+                    typical(summary, unit, decided)
                 );
             }
         }
@@ -97,7 +103,15 @@ fn text(options: &Options, report: &Report) -> String {
         let outcome = &comparison.outcome;
         let name = letter(comparison.subject);
         let _ = writeln!(out, "{}", claim(&name, outcome, options.plan.margin, report.comparisons.len() > 1));
-        metrics(&mut out, outcome, &report.metric);
+        let both = |metric| match (report.summaries.as_slice(), decided) {
+            // Peak memory stands behind the first figures.
+            ([Some(a), Some(b)], Some(decided)) if decided != metric && metric != Metric::Rss => {
+                let of = |summary: &Summary| summary.of_metric(metric).map(|spread| spread.median.estimate);
+                both_words(of(a)?, of(b)?, unit)
+            }
+            _ => None,
+        };
+        metrics(&mut out, outcome, &report.metric, &both);
     }
     around(&mut out, report);
     out
@@ -202,30 +216,41 @@ pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Quantity
     }
 }
 
-/// `20.13 ms [20.05, 20.31], n = 93, peak memory 12.4 MB`.
-fn typical(summary: &Summary, unit: &str, asked: Option<Metric>) -> String {
+/// `CPU 20.13 ms [20.05, 20.31], n = 93, peak memory 12.4 MB`. `decided`: the metric that a verdict rests on, if it is not the value.
+fn typical(summary: &Summary, unit: &str, decided: Option<Metric>) -> String {
     let memory = summary.rss_bytes.as_ref();
-    let (spread, unit) = match memory.filter(|_| asked == Some(Metric::Rss)) {
-        Some(memory) => (memory, "byte"),
-        None => (&summary.value, unit),
+    let (spread, unit, name) = match decided.and_then(|metric| Some((metric, summary.of_metric(metric)?))) {
+        Some((Metric::Rss, memory)) => (memory, "byte", String::new()),
+        Some((metric @ (Metric::Cpu | Metric::Uncontended), spread)) => {
+            (spread, "second", format!("{} ", metric_name(metric.name())))
+        }
+        _ => (&summary.value, unit, String::new()),
     };
     let scale = Quantity::of(spread.median.estimate, unit);
-    let peak = memory.filter(|_| asked != Some(Metric::Rss)).map(|memory| table::memory_text(memory.median.estimate));
+    let peak = memory.filter(|_| decided != Some(Metric::Rss)).map(|memory| table::memory_text(memory.median.estimate));
     format!(
-        "{}, n = {}{}",
+        "{name}{}, n = {}{}",
         with_interval(&scale, &spread.median),
         thousands(spread.median.n as u64),
         peak.map_or_else(String::new, |peak| format!(", peak memory {peak}"))
     )
 }
 
-/// Metrics with their intervals, and which were judged. `judged`: what the first is called.
-pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
+/// `42.1 and 41.4 ms`: medians of A and B.
+pub fn both_words(a: f64, b: f64, unit: &str) -> Option<String> {
+    let scale = Quantity::of(a, unit);
+    (a > 0.0 && b > 0.0).then(|| format!("{} and {}", scale.number(a), scale.value(b)))
+}
+
+/// Metrics with their intervals, and which were judged. `judged`: what the first is called; `both`: medians of A and B that are not
+/// shown elsewhere.
+pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str, both: &dyn Fn(Metric) -> Option<String>) {
     let first = metric_name(judged);
     let mut row = |name: &str, metric: Metric| {
         let Some(block) = metric.of(outcome) else { return };
         let note = if outcome.judged.contains(&metric) { "" } else { ", informational" };
-        let _ = writeln!(out, "  {name:19} {}{note}", change(&block.interval));
+        let both = both(metric).map_or_else(String::new, |both| format!(", {both}"));
+        let _ = writeln!(out, "  {name:19} {}{both}{note}", change(&block.interval));
     };
     // A worker that tells of wall time only has the same of both.
     if first != "wall" {

@@ -12,8 +12,8 @@ use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
 
 use crate::compare::Asked;
-use crate::text::bench::metrics;
-use crate::words::{change, digits, to_percent};
+use crate::text::bench::{both_words, metrics};
+use crate::words::{self, change, digits, to_percent};
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
@@ -26,7 +26,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
                 "{letter}  {}: {}  {}",
                 Untrusted::new(&file.name),
                 Untrusted::new(&benchmark.name),
-                typical(benchmark)
+                typical_by(benchmark, one)
             );
         }
         let _ = writeln!(out, "{}", sentence(asked, one));
@@ -190,7 +190,12 @@ fn details(out: &mut String, one: &Compared<'_>) {
     match &one.answer {
         Some(Answer::Paired(outcome)) => {
             if Metric::from_name(one.b.metric()).is_some() {
-                metrics(out, outcome, "cpu");
+                let both = |metric: Metric| {
+                    let of = |side: &Benchmark| median(&side.by(metric).values().collect::<Vec<_>>());
+                    let unit = if metric == Metric::Rss { "byte" } else { "second" };
+                    both_words(of(one.a)?, of(one.b)?, unit).filter(|_| metric != outcome.metric)
+                };
+                metrics(out, outcome, "cpu", &both);
             } else {
                 for reason in &outcome.reasons {
                     let _ = writeln!(out, "  {reason}");
@@ -215,6 +220,26 @@ fn details(out: &mut String, one: &Compared<'_>) {
             let _ = writeln!(out, "  not measured in pairs: the difference includes any drift of the machine");
         }
         None => {}
+    }
+}
+
+/// The median by the metric that decided; `CPU 20.13 ms, n = 93` where that is not the value.
+fn typical_by(benchmark: &Benchmark, one: &Compared<'_>) -> String {
+    let decided = match &one.answer {
+        Some(Answer::Paired(outcome)) if Metric::from_name(benchmark.metric()).is_some() => Some(outcome.metric),
+        _ => None,
+    };
+    let by = decided.filter(|metric| metric.name() != benchmark.metric()).map(|metric| (metric, benchmark.by(metric)));
+    match by.filter(|(_, by)| by.values().next().is_some()) {
+        Some((metric, by)) => {
+            format!(
+                "{} {}, n = {}",
+                centre(&by),
+                words::metric_name(metric.name()),
+                thousands(by.values().count() as u64)
+            )
+        }
+        None => typical(benchmark),
     }
 }
 

@@ -60,7 +60,7 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
     }
     if let Some(outcome) = &report.outcome {
         let _ = writeln!(out, "{}", claim("B", outcome, options.plan.margin, false));
-        metrics(&mut out, outcome, "cpu");
+        metrics(&mut out, outcome, "cpu", &|_| None);
     }
     if let Some(frames) = frames {
         by_frame(&mut out, frames);

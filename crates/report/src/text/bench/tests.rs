@@ -55,7 +55,7 @@ fn verdicts_read_as_a_person_would_say_them() {
     ]
     .map(|outcome| {
         let mut text = format!("{}\n", claim("B", &outcome, 0.01_f64.ln_1p(), false));
-        metrics(&mut text, &outcome, "cpu");
+        metrics(&mut text, &outcome, "cpu", &|_| None);
         text
     });
     insta::assert_snapshot!(said.join("\n"));
