@@ -71,6 +71,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
         }
     }
     name_all(&mut subjects, &args.command_name, commands);
+    tell_apart(&mut subjects);
     for parameter in parameters(args)? {
         let place = format!("{{{}}}", parameter.name);
         if !args.commands.iter().chain(&args.python).chain(&args.prepare).any(|text| text.contains(&place)) {
@@ -93,6 +94,24 @@ fn name_all(subjects: &mut [Subject], names: &[String], commands: usize) {
         if for_each > 1 && subject.name == *template {
             let parameters = subject.parameters.iter().map(|(name, value)| format!("{name}={value}"));
             subject.name += &format!(" {}", parameters.collect::<Vec<_>>().join(" "));
+        }
+    }
+}
+
+/// Gives commands of equal names, whose parameters are in --prepare, --setup or --cleanup only, their values: `true (branch = main)`.
+fn tell_apart(subjects: &mut [Subject]) {
+    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let parameters: Vec<_> = subjects.iter().map(|subject| subject.parameters.clone()).collect();
+    for (place, subject) in subjects.iter_mut().enumerate() {
+        let equal = |other: &usize| *other != place && names[*other] == names[place];
+        let others: Vec<usize> = (0..names.len()).filter(equal).collect();
+        let differs = |(name, value): &(&String, &String)| {
+            others.iter().any(|&other| parameters[other].get(*name) != Some(*value))
+        };
+        let values = subject.parameters.iter().filter(differs).map(|(name, value)| format!("{name} = {value}"));
+        let values = values.collect::<Vec<_>>().join(", ");
+        if !values.is_empty() {
+            subject.name += &format!(" ({values})");
         }
     }
 }

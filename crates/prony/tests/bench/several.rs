@@ -249,3 +249,17 @@ fn a_command_that_runs_before_all_others_needs_the_permission() {
         assert!(file.contains("\"fifo_priority\":1"), "{file}");
     }
 }
+
+#[test]
+fn commands_that_differ_in_what_comes_before_them_only_are_distinguished() {
+    let scratch = scratch();
+    let arguments = ["bench", "--runs", "8", "-L", "branch", "main,topic", "--prepare", "echo {branch}"];
+    let answer = scratch.prony(&[&arguments[..], &["--export-markdown", "t.md", "true"]].concat());
+    let table = std::fs::read_to_string(scratch.file("t.md")).expect("it was written");
+    for branch in ["main", "topic"] {
+        let name = format!("true (branch = {branch})");
+        assert!(answer.stdout.contains(&name), "{answer:?}");
+        assert!(answer.stderr.contains(&format!("a run of `{name}` takes")), "{answer:?}");
+        assert!(table.contains(&format!("| `{name}` |")), "{table}");
+    }
+}

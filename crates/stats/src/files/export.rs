@@ -76,6 +76,13 @@ fn command(benchmark: &Benchmark) -> String {
     if added.is_some_and(only_tells_apart) { command } else { benchmark.name.clone() }
 }
 
+/// The same for tables that have no other place for parameters: with their values where only these tell commands apart.
+fn command_with_values(benchmark: &Benchmark) -> String {
+    let command = command(benchmark);
+    let added = benchmark.name.strip_prefix(&one_line(&command)).unwrap_or_default();
+    if added.contains('=') { benchmark.name.clone() } else { command }
+}
+
 /// What names that are there already get behind them: nothing, ` #2`, ` (2)` or ` (threads=4)`.
 fn only_tells_apart(added: &str) -> bool {
     let number = added.strip_prefix(" #").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));

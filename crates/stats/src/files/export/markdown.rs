@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use prony_text::markdown_code;
 
-use super::{command, timed};
+use super::{command_with_values, timed};
 use crate::files::samples::Samples;
 use crate::interval::Interval;
 use crate::metric::Metric;
@@ -48,7 +48,7 @@ pub fn markdown(samples: &Samples, relative: &[Option<Interval>], metric: Option
         let _ = writeln!(
             out,
             "| {} | {}{spread} | {} | {} | {} | {relative} |",
-            markdown_code(&command(benchmark)),
+            markdown_code(&command_with_values(benchmark)),
             number(summary.mean),
             number(summary.min),
             number(summary.max),
