@@ -337,3 +337,31 @@ fn what_cannot_be_done_says_what_to_do() {
     assert_eq!(code, 2, "{err}");
     assert!(differs.contains("expected the metric `duration` in second for 120000 frames"), "{differs}");
 }
+
+#[test]
+fn a_guess_multiplies_no_statistic_and_can_be_refused() {
+    let place = Place::new();
+    place.write(
+        "hyperfine.csv",
+        "command,mean,stddev,median,user,system,min,max\nfoo,2.0,0.1,2.5,1.9,0.1,1.9,2.1\nbar,1.0,0.1,1.5,0.9,0.1,0.9,1.1\n",
+    );
+    let (out, err, code) = place.study(&["import", "hyperfine.csv", "-o", "hyperfine"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("metric  median in second, lower is better\n  factors command: foo, bar"), "{out}");
+    place
+        .write("runs.csv", "batch,build,rows,run,time_sec\n,a,1e7,1,4.7\n,b,1e7,1,3.7\nx,a,1e7,1,4.8\nx,b,1e7,1,3.4\n");
+    let (_, err, code) = place.study(&["import", "runs.csv", "-o", "runs"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("note: `run` does not number the repeats") && err.contains("not used  `batch`"), "{err}");
+    let (_, err, code) = place.study(&["import", "runs.csv", "-o", "ignored", "--ignore", "run"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(!err.contains("note:") && err.contains("not used  `run`"), "{err}");
+    place.write("means.csv", "name,mean,p99\nfoo,2.0,2.5\nbar,1.0,1.5\n");
+    let (_, err, code) = place.study(&["import", "means.csv", "-o", "means"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("expected to know whether more of `mean` is better"), "{err}");
+    assert!(err.contains("hint: use --lower-is-better or --higher-is-better, or --unit s"), "{err}");
+    let (out, err, code) = place.study(&["import", "means.csv", "-o", "means", "--lower-is-better"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("mean in unknown, lower is better"), "{out}");
+}

@@ -126,6 +126,14 @@ pub enum TableError {
         /// Largest permitted number of levels.
         most: usize,
     },
+    /// Nobody said which way is better, and the unit does not tell.
+    #[error("expected to know whether more of `{column}` is better, which its unit, {unit}, does not tell")]
+    NoDirection {
+        /// Name of the column with the values.
+        column: String,
+        /// Their unit.
+        unit: String,
+    },
     /// Two rows say they are the same cell.
     #[error("line {line}, column `{column}`: expected each repeat once, found `{found}` again, as on line {first}")]
     SameCell {
@@ -175,6 +183,10 @@ impl Unit {
     /// The unit behind a comma or in brackets, as in `Duration, msec` and `time (s)`; `None` where none is known.
     pub fn of_header(column: &str) -> Option<Unit> {
         let behind = column.rsplit([',', '(', '[', '/', '_', ' ']).next()?;
+        // By themselves these are names: a minimum, a side, a size.
+        if ["min", "s", "B"].contains(&column.trim()) {
+            return None;
+        }
         Unit::known(behind.trim_matches([')', ']', ' ']))
     }
 
@@ -276,7 +288,14 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
             provenance: BTreeMap::from([("line".to_owned(), line)]),
         });
     }
-    let higher = reading.higher_is_better.unwrap_or(!unit.lower_is_better());
+    let told = || match unit.lower_is_better() {
+        true => Some(false),
+        false => guess::is_better_higher(header).then_some(true),
+    };
+    let higher = reading
+        .higher_is_better
+        .or_else(told)
+        .ok_or_else(|| TableError::NoDirection { column: header.clone(), unit: unit.name.clone() })?;
     Ok(Results {
         title: reading.title.clone(),
         metric: Metric {

@@ -29,17 +29,28 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
         repeat: args.repeat.clone(),
         value: args.value.clone(),
         frames: args.frames.clone(),
+        ignored: args.ignore.clone(),
     };
-    let roles = given.guess(&table);
+    let known = (given == Roles::default()).then(|| Roles::of_hyperfine(&table)).flatten();
+    let (mut roles, unit) = match known {
+        Some((roles, unit)) => (roles, Some(unit)),
+        None => (given.guess(&table), None),
+    };
     let reading = Reading {
-        unit: args.unit.as_deref().map(Unit::named),
+        unit: args.unit.as_deref().map(Unit::named).or(unit),
         normalise_to: args.normalise_to,
         higher_is_better: (args.higher_is_better || args.lower_is_better).then_some(args.higher_is_better),
         title: args.title.clone().unwrap_or_else(|| {
             args.table.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
         }),
     };
-    let results = import(&table, &roles, &reading).map_err(unreadable)?;
+    let mut results = import(&table, &roles, &reading);
+    if let (Err(TableError::SameCell { column, .. }), None) = (&results, &given.repeat) {
+        eprintln!("note: `{column}` does not number the repeats; rows are numbered as they come");
+        roles.repeat = None;
+        results = import(&table, &roles, &reading);
+    }
+    let results = results.map_err(unreadable)?;
     write(args, &results)?;
     for (role, column) in roles.listed() {
         let guessed = if given.names(column) { "" } else { " (guessed)" };
@@ -122,6 +133,7 @@ fn failure(args: &ImportArgs, error: &TableError) -> Failure {
         TableError::Levels { .. } => {
             failure.hint("a column of measurements is not a factor: name the factors with --factor")
         }
+        TableError::NoDirection { .. } => failure.hint("use --lower-is-better or --higher-is-better, or --unit s"),
         TableError::SameCell { .. } => failure.hint("without --repeat, equal rows are numbered"),
         _ => failure,
     }

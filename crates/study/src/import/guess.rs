@@ -19,6 +19,8 @@ pub struct Roles {
     pub value: Option<String>,
     /// Column of the amount of work: `Frames`.
     pub frames: Option<String>,
+    /// Columns that get no role.
+    pub ignored: Vec<String>,
 }
 
 const MACHINES: &[&str] = &["cpu", "machine", "host", "node", "computer", "processor", "system"];
@@ -43,13 +45,30 @@ const VALUES: &[&str] = &[
     "bytes",
 ];
 
+/// Numbers that sum values up: no levels, and of several the first of these is the value.
+const STATISTICS: &[&str] = &[
+    "median", "mean", "average", "avg", "min", "max", "stddev", "std", "sd", "stdev", "user", "sys", "system", "iqr",
+    "p50", "p90", "p95", "p99",
+];
+
+/// What the CSV of `hyperfine --export-csv` and of `prony bench --export-csv` begins with.
+const HYPERFINE: [&str; 8] = ["command", "mean", "stddev", "median", "user", "system", "min", "max"];
+
 impl Roles {
+    /// Roles of the columns of hyperfine's CSV, of which the header says no unit; `None` for other tables.
+    pub fn of_hyperfine(table: &Table) -> Option<(Roles, Unit)> {
+        let is_so = table.header.get(..HYPERFINE.len()).is_some_and(|header| header == HYPERFINE);
+        let roles = Roles { factors: vec!["command".to_owned()], value: Some("median".to_owned()), ..Roles::default() };
+        is_so.then(|| (roles, Unit::named("s")))
+    }
+
     /// Fills the roles that are empty from the columns that are free. `None` is left where no column fits.
     ///
     /// A column whose cells are all the same is no factor: it says nothing.
     pub fn guess(&self, table: &Table) -> Roles {
         let mut roles = self.clone();
-        let mut free: Vec<usize> = (0..table.header.len()).filter(|&at| !self.names(&table.header[at])).collect();
+        let is_free = |at: &usize| !self.names(&table.header[*at]) && !self.ignored.contains(&table.header[*at]);
+        let mut free: Vec<usize> = (0..table.header.len()).filter(is_free).collect();
         // Most and not all: of a number that was mistyped the line is to be told, not that there is no such column.
         let numeric = |at: usize| {
             let filled = table.rows.iter().map(|row| row.cells[at].as_str()).filter(|cell| !cell.is_empty());
@@ -68,6 +87,15 @@ impl Roles {
             let place = free.iter().position(|&at| measured(at))?;
             Some(table.header[free.remove(place)].clone())
         });
+        let is_statistic = |at: usize| numeric(at) && has_word(&table.header[at], STATISTICS);
+        // Of several summaries the first that this list has.
+        let first = STATISTICS
+            .iter()
+            .find_map(|word| free.iter().position(|&at| numeric(at) && table.header[at].eq_ignore_ascii_case(word)));
+        if let (None, Some(place)) = (&roles.value, first) {
+            roles.value = Some(table.header[free.remove(place)].clone());
+        }
+        free.retain(|&at| !is_statistic(at));
         let mut take = |words: &[&str]| -> Option<String> {
             let place = free.iter().position(|&at| has_word(&table.header[at], words))?;
             Some(table.header[free.remove(place)].clone())
@@ -85,8 +113,10 @@ impl Roles {
         }
         if roles.factors.is_empty() {
             let varies = |at: &&usize| {
+                // A cell that is empty repeats what stands above it, which the first one cannot.
+                let begins = table.rows.first().is_some_and(|row| !row.cells[**at].is_empty());
                 let cells = table.rows.iter().map(|row| row.cells[**at].as_str()).filter(|cell| !cell.is_empty());
-                cells.collect::<BTreeSet<_>>().len() > 1
+                begins && cells.collect::<BTreeSet<_>>().len() > 1
             };
             roles.factors = free.iter().filter(varies).map(|&at| table.header[at].clone()).collect();
         }
@@ -111,6 +141,12 @@ impl Roles {
         }
         listed
     }
+}
+
+/// True for a column whose name says that more is better.
+pub(super) fn is_better_higher(name: &str) -> bool {
+    has_word(name, &["throughput", "rate", "score", "fps", "ops", "qps", "rps", "bandwidth", "speed"])
+        || name.contains("/s")
 }
 
 /// True where a word of the name is one of `words`: `Demo N`, `Duration, msec`, `num_frames`.
@@ -150,6 +186,28 @@ mod tests {
         assert_eq!(roles.value.as_deref(), Some("time (s)"));
         let error = crate::import::import(&table, &roles, &crate::import::Reading::default()).expect_err("a typo");
         assert_eq!(error.to_string(), "line 3, column `time (s)`: expected a number, found `4l900`");
+    }
+
+    #[test]
+    fn statistics_are_neither_units_nor_levels_nor_machines() {
+        let text = b"command,mean,stddev,median,user,system,min,max,parameter_n\nfoo,2.0,0.1,2.0,1.9,0.1,1.9,2.1,1\nbar,1.0,0.1,1.0,0.9,0.1,0.9,1.1,2\n";
+        let table = Table::read(text).expect("the table is sound");
+        let (roles, unit) = Roles::of_hyperfine(&table).expect("it is hyperfine's");
+        assert_eq!((roles.listed(), unit.name.as_str()), (vec![("factor", "command"), ("value", "median")], "second"));
+        let table = Table::read(b"name,min,mean,max,p99\na,1,2,3,3\nb,2,3,4,4\n").expect("the table is sound");
+        assert_eq!(Roles::of_hyperfine(&table), None);
+        let roles = Roles::default().guess(&table);
+        assert_eq!(roles.listed(), [("factor", "name"), ("value", "mean")]);
+        assert_eq!((Unit::of_header("min"), Unit::of_header("time_min").map(|unit| unit.factor)), (None, Some(60.0)));
+    }
+
+    #[test]
+    fn a_column_that_is_ignored_gets_no_role() {
+        let table = Table::read(b"batch,build,run,time_sec\n,a,1,4.7\nx,b,1,4.3\n").expect("the table is sound");
+        let guessed = Roles::default().guess(&table);
+        assert_eq!((guessed.factors, guessed.repeat.as_deref()), (vec!["build".to_owned()], Some("run")));
+        let roles = Roles { ignored: vec!["run".to_owned()], ..Roles::default() };
+        assert_eq!(roles.guess(&table).repeat, None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ fn roles() -> Roles {
         repeat: None,
         value: name("Duration, msec"),
         frames: name("Frames"),
+        ignored: Vec::new(),
     }
 }
 

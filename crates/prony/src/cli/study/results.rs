@@ -48,6 +48,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub frames: Option<String>,
 
+    /// Column that gets no role; may be repeated
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub ignore: Vec<String>,
+
     /// Unit of the values: s, ms, us, ns, B, kB, MB, or any other name
     #[arg(long, value_name = "UNIT", help_heading = "Values")]
     pub unit: Option<String>,
