@@ -10,7 +10,7 @@
 //! * Student's quantile takes the place of the normal one, with the freedom that is left.
 //!
 //! Where that gives no bound, as ten values a side and the level of many questions do, the exact distribution of the count has one
-//! ([`rank_sum`]). It knows neither correlation nor unequal spread, both of which separate small samples by chance: so the
+//! (`rank_sum`). It knows neither correlation nor unequal spread, both of which separate small samples by chance: so the
 //! interval is at least that of Welch's t statistic, with as many values in a row taken for one as all comparisons
 //! together show ([`Together`]). A correlation that ten values seem to have is mostly chance; a thousand can prove one.
 //!
