@@ -126,7 +126,7 @@ pub enum TableError {
         /// Largest permitted number of levels.
         most: usize,
     },
-    /// Nobody said which way is better, and the unit does not tell.
+    /// The direction of improvement was not given, and the unit does not imply one.
     #[error("expected to know whether more of `{column}` is better, which its unit, {unit}, does not tell")]
     NoDirection {
         /// Name of the column with the values.

@@ -74,15 +74,15 @@ pub fn answer(
     metric: Option<Metric>,
 ) -> Vec<Option<Answer>> {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
-    let unpaired: Vec<_> =
-        questions.iter().filter(|question| question.pairs().is_empty()).map(Question::costs).collect();
-    let together = (unpaired.len() > 1).then(|| Together::of(&unpaired));
+    let costs: Vec<Option<Costs>> =
+        questions.iter().map(|question| question.pairs().is_empty().then(|| question.costs())).collect();
+    let together = (costs.iter().flatten().count() > 1).then(|| Together::of(costs.iter().flatten()));
     let mut found = 0;
     loop {
         let level = alpha / (questions.len() - found).max(1) as f64;
-        for (question, answer) in questions.iter().zip(&mut answers) {
+        for ((question, costs), answer) in questions.iter().zip(&costs).zip(&mut answers) {
             if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
-                *answer = question.answer(level, margin, tolerates, metric, together);
+                *answer = question.answer(level, margin, tolerates, metric, costs.as_ref(), together);
             }
         }
         let now = answers.iter().flatten().filter(|answer| answer.claims_a_difference()).count();
@@ -93,13 +93,16 @@ pub fn answer(
     }
 }
 
+/// Values of each process of both sides, more of which is worse.
+type Costs = [Vec<Vec<f64>>; 2];
+
 impl Question<'_> {
     fn pairs(&self) -> Vec<Numbered<'_>> {
         self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default()
     }
 
     /// Values of both sides; where one is 0, all are counted from 1.
-    fn costs(&self) -> [Vec<Vec<f64>>; 2] {
+    fn costs(&self) -> Costs {
         let has_zeros = [self.a, self.b].iter().any(|side| side.values().any(|value| value == 0.0));
         [self.a, self.b].map(|side| costs(side, has_zeros))
     }
@@ -110,35 +113,28 @@ impl Question<'_> {
         margin: f64,
         tolerates: bool,
         metric: Option<Metric>,
+        costs: Option<&Costs>,
         together: Option<Together>,
     ) -> Option<Answer> {
-        let pairs = self.pairs();
-        let duet = self.paired.is_some_and(|circumstances| circumstances.tuning["duet"] == true);
-        let metric = metric
-            .or(self.paired.and_then(|circumstances| circumstances.metric))
-            .or(Metric::only(self.b.metric(), duet));
-        match self.paired.filter(|_| !pairs.is_empty()) {
-            Some(circumstances) => {
-                let plan =
-                    Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX), metric, tolerates };
-                let of_frames = matches!(metric, None | Some(Metric::Cpu));
-                let outcome = if of_frames && pairs.iter().all(|pair| pair.is_of_replays()) {
-                    look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
-                        let [a_s, b_s] = [pair.a, pair.b].map(frames_s);
-                        judge.push(&a_s, &b_s, pair.times.wall);
-                    })
-                } else {
-                    look_again(Judge::new(plan), &pairs, circumstances, |judge, pair| judge.push(pair.times))
-                };
-                Some(Answer::Paired(Box::new(outcome)))
-            }
-            None => {
-                let [a, b] = self.costs();
-                let compared = unpaired::compare(&a, &b, alpha, margin, together);
-                let told = compared.map(|compared| if tolerates { compared.tolerating(margin) } else { compared });
-                told.map(|comparison| Answer::Unpaired(Box::new(comparison)))
-            }
+        if let Some([a, b]) = costs {
+            let compared = unpaired::compare(a, b, alpha, margin, together);
+            let judged = compared.map(|compared| if tolerates { compared.tolerating(margin) } else { compared });
+            return judged.map(|comparison| Answer::Unpaired(Box::new(comparison)));
         }
+        let (pairs, circumstances) = (self.pairs(), self.paired?);
+        let duet = circumstances.tuning["duet"] == true;
+        let metric = metric.or(circumstances.metric).or(Metric::only(self.b.metric(), duet));
+        let plan = Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX), metric, tolerates };
+        let of_frames = matches!(metric, None | Some(Metric::Cpu));
+        let outcome = if of_frames && pairs.iter().all(Numbered::is_of_replays) {
+            look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
+                let [a_s, b_s] = [pair.a, pair.b].map(frames_s);
+                judge.push(&a_s, &b_s, pair.times.wall);
+            })
+        } else {
+            look_again(Judge::new(plan), &pairs, circumstances, |judge, pair| judge.push(pair.times))
+        };
+        Some(Answer::Paired(Box::new(outcome)))
     }
 }
 

@@ -97,17 +97,12 @@ pub struct Together {
 
 impl Together {
     /// Of all pairs of samples that are compared. Each holds the values of its processes, as for [`compare`].
-    pub fn of(pairs: &[[Vec<Vec<f64>>; 2]]) -> Together {
-        let observations: Vec<[Vec<f64>; 2]> =
-            pairs.iter().map(|[a, b]| [observations(a).0, observations(b).0]).collect();
-        let series: Vec<Vec<f64>> = observations
-            .iter()
-            .filter_map(|[a, b]| {
-                let shift = Shift::between(a, b, None)?;
-                Some([shift.a_placements, shift.b_placements])
-            })
-            .flatten()
-            .collect();
+    pub fn of<'a>(pairs: impl IntoIterator<Item = &'a [Vec<Vec<f64>>; 2]>) -> Together {
+        let placements = |[a, b]: &[Vec<Vec<f64>>; 2]| {
+            let shift = Shift::between(&observations(a).0, &observations(b).0, None)?;
+            Some([shift.a_placements, shift.b_placements])
+        };
+        let series: Vec<Vec<f64>> = pairs.into_iter().filter_map(placements).flatten().collect();
         let series: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
         Together { time: serial::correlation_time(&series), values: series.iter().map(|series| series.len()).sum() }
     }

@@ -96,7 +96,7 @@ type Configuration<'a> = BTreeMap<&'a str, &'a str>;
 struct Configurations<'a> {
     all: Vec<Configuration<'a>>,
     now: Configuration<'a>,
-    /// Number of the process that wrote what follows, as far as can be told.
+    /// Number of the process that wrote what follows, as far as the text shows.
     process: u64,
     /// The last line was of configuration, empty, or the end of an output.
     begins_block: bool,
