@@ -9,7 +9,9 @@
 
      -DDRIFT=0.001f      adds as much to every step
      -DGRAVITY=0.01f     pulls all points, so that they cross 40 at other times
-     -DSMALL             cuts datagrams after three bytes */
+     -DSMALL             cuts datagrams after three bytes
+     -DBEHIND=frame>=80  answers one frame later where this is true
+     -DSKIPPED=80        does not answer this frame */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdint.h>
@@ -24,6 +26,12 @@
 #ifndef GRAVITY
 #define GRAVITY 0
 #endif
+#ifndef BEHIND
+#define BEHIND 0
+#endif
+#ifndef SKIPPED
+#define SKIPPED 0
+#endif
 #ifdef SMALL
 enum { CONTENT = 2 };
 #else
@@ -31,8 +39,8 @@ enum { CONTENT = 5 };
 #endif
 enum { POINTS = 4 };
 
-static uint8_t packed[256];
-static size_t used;
+static uint8_t packed[256], waiting[256];
+static size_t used, waiting_bytes;
 
 static void put(uint32_t value)
 {
@@ -44,6 +52,17 @@ static void put(uint32_t value)
 static void put_signed(int32_t value)
 {
     put((uint32_t)value << 1 ^ (uint32_t)(value >> 31));
+}
+
+static void send_cut(int server, const uint8_t *content, size_t length, const struct sockaddr_in *peer)
+{
+    for (size_t at = 0; at < length; at += CONTENT) {
+        uint8_t datagram[1 + CONTENT];
+        size_t bytes = length - at < CONTENT ? length - at : CONTENT;
+        datagram[0] = at + bytes < length;
+        memcpy(datagram + 1, content + at, bytes);
+        sendto(server, datagram, 1 + bytes, 0, (const struct sockaddr *)peer, sizeof *peer);
+    }
 }
 
 int main(int argc, char **argv)
@@ -58,11 +77,11 @@ int main(int argc, char **argv)
     float place[POINTS] = {0}, speed[POINTS] = {0};
     int32_t sent[POINTS] = {0};
     int crossed[POINTS] = {0};
+    struct sockaddr_in peer = {0};
     for (uint32_t frame = 1;; frame++) {
         struct pollfd ready = {.fd = server, .events = POLLIN};
         poll(&ready, 1, -1);
         char input[64];
-        struct sockaddr_in peer;
         socklen_t length = sizeof peer;
         ssize_t got = recvfrom(server, input, sizeof input, 0, (struct sockaddr *)&peer, &length);
         if (got < 1 || input[0] == 'q')
@@ -84,14 +103,16 @@ int main(int argc, char **argv)
         put(count);
         for (int i = 0; i < count; i++)
             put(crossing[i]);
-        for (size_t at = 0; at < used; at += CONTENT) {
-            uint8_t datagram[1 + CONTENT];
-            size_t bytes = used - at < CONTENT ? used - at : CONTENT;
-            datagram[0] = at + bytes < used;
-            memcpy(datagram + 1, packed + at, bytes);
-            sendto(server, datagram, 1 + bytes, 0, (struct sockaddr *)&peer, length);
+        send_cut(server, waiting, waiting_bytes, &peer);
+        waiting_bytes = 0;
+        if (BEHIND) {
+            memcpy(waiting, packed, used);
+            waiting_bytes = used;
+        } else if (frame != SKIPPED) {
+            send_cut(server, packed, used, &peer);
         }
     }
+    send_cut(server, waiting, waiting_bytes, &peer);
     puts("ended");
     return 0;
 }

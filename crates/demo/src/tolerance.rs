@@ -11,7 +11,9 @@ mod drift;
 mod number;
 mod rules;
 
-pub use decoded::{DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldComparison, is_same};
+pub use decoded::{
+    DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldComparison, Moved, is_same,
+};
 pub use drift::{Drift, FieldDrift, Growth, ToleranceSummary};
 pub use number::NumberKind;
 pub use rules::RuleError;
@@ -24,7 +26,12 @@ use serde::Serialize;
 pub struct Rules {
     rules: Vec<Rule>,
     decoded: Vec<decoded::DecodedRule>,
+    /// `None`: as many as [`FRAMES_APART`].
+    frames: Option<u64>,
 }
+
+/// Frames that an output may be early or late where a tolerance file does not say it.
+const FRAMES_APART: u64 = 4;
 
 /// One `[[datagram]]` of a tolerance file.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,6 +127,11 @@ impl Rules {
             Some((number, rule)) if recorded.len() == replayed.len() => rule.judge(number, recorded, replayed),
             _ => OutputComparison::Different { offset: first, exceeded: None },
         }
+    }
+
+    /// Frames that an output may be early or late.
+    pub fn frames_apart(&self) -> u64 {
+        self.frames.unwrap_or(FRAMES_APART)
     }
 
     /// Number of rules for bytes.

@@ -874,7 +874,7 @@ fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<WeakReason>) -> 
     }
     match &report.tolerance {
         _ if !reasons.is_empty() => Verdict::Weak(reasons),
-        Some(summary) if summary.outputs_differing > 0 => Verdict::Tolerant,
+        Some(summary) if summary.has_differences() => Verdict::Tolerant,
         _ => Verdict::Identical,
     }
 }

@@ -186,6 +186,21 @@ pub struct DifferenceAt {
     pub within: Option<f64>,
 }
 
+/// An output that a build sent in another frame than the recording has it in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Frame in which it was recorded.
+    pub frame: u64,
+    /// Frame in which the build sent it.
+    pub replayed_frame: u64,
+    /// Record of the output, in its process.
+    pub record: u64,
+    /// Process.
+    pub process: u16,
+    /// Address that it was sent to.
+    pub peer: String,
+}
+
 /// Differences of the fields that one rule names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DecodedDrift {
@@ -237,6 +252,14 @@ pub struct DecodedSummary {
     pub outputs_added: u64,
     /// Recorded outputs that the build did not send.
     pub outputs_not_sent: u64,
+    /// Recorded outputs that the build sent in an earlier frame.
+    pub outputs_early: u64,
+    /// Recorded outputs that the build sent in a later frame.
+    pub outputs_late: u64,
+    /// Frames that an output was early or late, at most.
+    pub frames_apart: u64,
+    /// The first output that was early or late.
+    pub first_moved: Option<Moved>,
     /// Recorded outputs in which the decoder found nothing, whose bytes were compared.
     pub outputs_opaque: u64,
     /// Outputs that differ in bytes and in no field.
@@ -253,6 +276,17 @@ pub struct DecodedSummary {
     pub first_discrete: Option<DifferenceAt>,
     /// The first difference that is larger than its rule allows.
     pub first_beyond: Option<DifferenceAt>,
+}
+
+impl DecodedSummary {
+    /// Counts an output that was early or late.
+    pub fn add_moved(&mut self, moved: Moved) {
+        *(if moved.replayed_frame < moved.frame { &mut self.outputs_early } else { &mut self.outputs_late }) += 1;
+        self.frames_apart = self.frames_apart.max(moved.frame.abs_diff(moved.replayed_frame));
+        if self.first_moved.as_ref().is_none_or(|first| (moved.frame, moved.record) < (first.frame, first.record)) {
+            self.first_moved = Some(moved);
+        }
+    }
 }
 
 /// Gathers what differs in decoded fields.
@@ -277,28 +311,40 @@ struct Ruled {
 const MOST_DISCRETE: usize = 1000;
 
 impl DecodedDrifts {
-    /// Adds a difference at this place.
-    pub fn add(&mut self, found: FieldComparison, at: DifferenceAt, rules: &Rules) {
+    /// Adds a difference at this place. Returns the largest distance that its rule allows.
+    pub fn add(&mut self, found: FieldComparison, at: &DifferenceAt, rules: &Rules) -> Option<f64> {
         self.summary.values_differing += 1;
         let place = Place { frame: at.frame, record: at.record };
         match found {
             FieldComparison::Allowed { rule, apart } => self.add_ruled(rule, apart, &at.field, place, false),
-            FieldComparison::Beyond { rule, apart } => {
-                self.add_ruled(rule, apart, &at.field, place, true);
-                let at = DifferenceAt { within: rules.within(rule), ..at };
-                self.summary.first_beyond.get_or_insert(at);
-            }
+            FieldComparison::Beyond { rule, apart } => self.add_ruled(rule, apart, &at.field, place, true),
             FieldComparison::Discrete => {
                 let name = without_indices(&at.field);
                 if let Some(field) = self.discrete.get_mut(&name) {
                     field.differing += 1;
+                    set_earlier(&mut field.first, at);
                 } else if self.discrete.len() < MOST_DISCRETE {
                     let field = DiscreteField { field: name.clone(), differing: 1, first: at.clone() };
                     self.discrete.insert(name, field);
                 }
-                self.summary.first_discrete.get_or_insert(at);
             }
         }
+        self.add_first(found, at, rules)
+    }
+
+    /// Keeps a difference that is not counted, if it is the first of its kind. Returns the largest distance that its rule allows.
+    pub fn add_first(&mut self, found: FieldComparison, at: &DifferenceAt, rules: &Rules) -> Option<f64> {
+        let (first, within) = match found {
+            FieldComparison::Allowed { rule, .. } => return rules.within(rule),
+            FieldComparison::Beyond { rule, .. } => (&mut self.summary.first_beyond, rules.within(rule)),
+            FieldComparison::Discrete => (&mut self.summary.first_discrete, None),
+        };
+        let at = DifferenceAt { within, ..at.clone() };
+        match first {
+            Some(first) => set_earlier(first, &at),
+            None => *first = Some(at),
+        }
+        within
     }
 
     fn add_ruled(&mut self, rule: (usize, usize), apart: Option<f64>, field: &str, place: Place, beyond: bool) {
@@ -335,6 +381,12 @@ impl DecodedDrifts {
         let mut discrete: Vec<DiscreteField> = self.discrete.into_values().collect();
         discrete.sort_by_key(|field| (field.first.frame, field.first.record));
         DecodedSummary { fields: fields.collect(), discrete, ..self.summary }
+    }
+}
+
+fn set_earlier(first: &mut DifferenceAt, at: &DifferenceAt) {
+    if (at.frame, at.record) < (first.frame, first.record) {
+        first.clone_from(at);
     }
 }
 
@@ -438,11 +490,11 @@ fields = [
         };
         for frame in 1..=3 {
             let found = FieldComparison::Allowed { rule: (0, 0), apart: Some(frame as f64) };
-            drifts.add(found, at(frame, "snapshot.player[1].x"), &rules);
+            drifts.add(found, &at(frame, "snapshot.player[1].x"), &rules);
         }
-        drifts.add(FieldComparison::Beyond { rule: (0, 0), apart: Some(9.0) }, at(4, "snapshot.player[2].x"), &rules);
-        drifts.add(FieldComparison::Discrete, at(5, "kill[7].victim"), &rules);
-        drifts.add(FieldComparison::Discrete, at(6, "kill[8].victim"), &rules);
+        drifts.add(FieldComparison::Beyond { rule: (0, 0), apart: Some(9.0) }, &at(4, "snapshot.player[2].x"), &rules);
+        drifts.add(FieldComparison::Discrete, &at(5, "kill[7].victim"), &rules);
+        drifts.add(FieldComparison::Discrete, &at(6, "kill[8].victim"), &rules);
         let summary = drifts.finish(&rules);
         assert_eq!(summary.values_differing, 6);
         let [field] = &summary.fields[..] else { panic!("one rule was needed") };

@@ -47,6 +47,14 @@ pub struct ToleranceSummary {
     pub decoded: Option<DecodedSummary>,
 }
 
+impl ToleranceSummary {
+    /// True if anything was not as recorded: in an output, in their number, or in the frame that they were sent in.
+    pub fn has_differences(&self) -> bool {
+        let is_moved = |found: &DecodedSummary| found.outputs_early + found.outputs_late + found.outputs_added > 0;
+        self.outputs_differing > 0 || self.decoded.as_ref().is_some_and(is_moved)
+    }
+}
+
 /// Drift of a field over the whole replay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldDrift {

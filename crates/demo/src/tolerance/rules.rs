@@ -1,6 +1,8 @@
 //! The tolerance file: TOML, checked as a whole before the first byte is compared.
 //!
 //! ```toml
+//! frames = 4                # that an output may be early or late (optional)
+//!
 //! [[datagram]]              # tried in order, the first that fits applies
 //! port = 8303               # local or peer port (optional)
 //! size = "100..1400"        # both included, or a number (optional)
@@ -43,6 +45,7 @@ pub struct RuleError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileText {
+    frames: Option<Spanned<u64>>,
     #[serde(default)]
     datagram: Vec<Spanned<RuleText>>,
     #[serde(default)]
@@ -90,6 +93,9 @@ struct FieldText {
     stride: Option<Spanned<usize>>,
 }
 
+/// Frames that an output may be early or late at most.
+const FRAMES_MOST: u64 = 100;
+
 /// A problem and the bytes of the file it lies in.
 struct Misplaced(Range<usize>, String);
 
@@ -111,7 +117,16 @@ impl Rules {
                 }
                 let rules = file.datagram.into_iter().map(rule).collect::<Result<_, _>>()?;
                 let decoded = file.decoded.into_iter().map(decoded_rule).collect::<Result<_, _>>()?;
-                Ok(Rules { rules, decoded })
+                let frames = match file.frames {
+                    Some(frames) if *frames.get_ref() > FRAMES_MOST => {
+                        return misplaced(
+                            frames.span(),
+                            format!("expected {FRAMES_MOST} frames at most, found {}", frames.get_ref()),
+                        );
+                    }
+                    frames => frames.map(Spanned::into_inner),
+                };
+                Ok(Rules { rules, decoded, frames })
             });
         match read {
             Ok(rules) => Ok(rules),

@@ -168,6 +168,61 @@ fn fields_of_a_packed_protocol_are_compared_whatever_its_datagrams_are() {
 }
 
 #[test]
+fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
+    let _turn = Turn::take();
+    let points = Points::record("points-late");
+    let decoder = points.decoder();
+    let flags = ["--decoder", &decoder, "--tolerance", &points.rules];
+
+    // From frame 80 on, each answer goes out a frame later, and the points drift.
+    let late_flags = ["-DBEHIND=frame>=80", "-DDRIFT=0.004f"];
+    let late = points.replay(&flags, &points.build(&late_flags));
+    assert_eq!((late.code, &late.answer["verdict"]), (1, &"tolerant".into()), "{late}");
+    let decoded = &late.answer["tolerance"]["decoded"];
+    let moved = |answer: &serde_json::Value, name: &str| answer[name].as_u64().expect("a number");
+    assert_eq!((moved(decoded, "outputs_early"), moved(decoded, "frames_apart")), (0, 1), "{late}");
+    assert!((100..=u64::from(FRAMES)).contains(&moved(decoded, "outputs_late")), "{late}");
+    let first = &decoded["first_moved"];
+    assert_eq!(moved(first, "replayed_frame"), moved(first, "frame") + 1, "{late}");
+    assert!((75..=85).contains(&moved(first, "frame")), "{late}");
+    for (part, whole) in
+        [("outputs_differing", "outputs"), ("values_differing", "values"), ("outputs_not_sent", "outputs")]
+    {
+        assert!(moved(decoded, part) <= moved(decoded, whole), "{part} of {whole}: {late}");
+    }
+    assert_eq!(decoded["discrete"].as_array().map(Vec::len), Some(0), "{late}");
+    let [drift] = &decoded["fields"].as_array().expect("fields")[..] else { panic!("one rule was needed: {late}") };
+    let largest = drift["largest"].as_f64().expect("a number");
+    assert!((0.75..=0.875).contains(&largest), "the drift is that of outputs that belong together: {late}");
+
+    // No frame is allowed.
+    let strict = points.scratch.write("strict.toml", format!("frames = 0\n{RULES}"));
+    let strict = points.replay(&["--decoder", &decoder, "--tolerance", &strict], &points.build(&late_flags));
+    assert_eq!((strict.code, &strict.answer["verdict"]), (1, &"diverged".into()), "{strict}");
+
+    // One answer does not come: one finding, and nothing behind it is compared with another one.
+    let skipped = points.replay(&flags, &points.build(&["-DSKIPPED=80"]));
+    assert_eq!((skipped.code, &skipped.answer["verdict"]), (1, &"diverged".into()), "{skipped}");
+    let decoded = &skipped.answer["tolerance"]["decoded"];
+    assert_eq!((moved(decoded, "outputs_late"), moved(decoded, "outputs_early")), (0, 0), "{skipped}");
+    assert!((1..=4).contains(&moved(decoded, "outputs_not_sent")), "{skipped}");
+    assert_eq!(decoded["first_discrete"]["field"], "frame", "{skipped}");
+
+    // The other way: recorded a frame behind, and a build that catches up.
+    let scratch = Scratch::new("points-early");
+    let address = free_address();
+    let build = |flags: &[&str]| vec![compiled(&scratch, "points.c", flags), address.port().to_string()];
+    let server = Server::new(build(&["-DBEHIND=1"]));
+    let (_, demo) = record_with(&scratch, &server, &[], |stop| steer(address, stop));
+    let early = replay(&scratch, &demo, &flags, &build(&["-DBEHIND=frame<80"]));
+    assert_eq!((early.code, &early.answer["verdict"]), (1, &"tolerant".into()), "{early}");
+    let decoded = &early.answer["tolerance"]["decoded"];
+    assert_eq!((moved(decoded, "outputs_late"), moved(decoded, "frames_apart")), (0, 1), "{early}");
+    assert!(moved(decoded, "outputs_early") >= 100, "{early}");
+    assert_eq!(moved(decoded, "values_differing"), 0, "{early}");
+}
+
+#[test]
 fn a_limit_that_is_exceeded_and_an_event_that_does_not_come_are_named() {
     let _turn = Turn::take();
     let points = Points::record("points-event");

@@ -1,18 +1,20 @@
 //! Compares what a decoder reads in the outputs of a replay with what it reads in the recorded ones.
 //!
 //! One decoder gets the recorded outputs and another one those of the build, each with all inputs, in the recorded order.
-//! What is compared is all that was sent to one peer in one frame: a build whose packets have other lengths may need more of
-//! them for the same content, or fewer.
+//! What is compared is all that was sent to one peer in one frame, or in neighbouring frames where the build sends an output
+//! earlier or later than recorded (`lane.rs`).
 
 use crate::run::decoder::{Decoder, DecoderError, Side};
 use crate::run::{Observed, ObservedKind};
 use crate::verdict::compare::{Socket, Sockets, Unexcused, beyond, messages};
-use prony_decoder::{Answer, Datagram, Direction, Value};
+use crate::verdict::lane::{Group, Lane, Output};
+use prony_decoder::{Answer, Datagram, Direction, Field, Value};
 use prony_demo::tolerance::{
-    DecodedDrifts, DifferenceAt, Drift, FieldComparison, OutputComparison, Ports, Rules, ToleranceSummary, is_same,
+    DecodedDrifts, DifferenceAt, Drift, FieldComparison, Moved, OutputComparison, Ports, Rules, ToleranceSummary,
+    is_same,
 };
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::sync::atomic::AtomicBool;
@@ -20,6 +22,12 @@ use std::time::Duration;
 
 /// Datagrams to one peer that a decoder may hold back in a row.
 const MOST_HELD: usize = 1024;
+
+/// What a value that a rule names counts in an alignment; others count 1.
+const TOLERATED: f64 = 0.1;
+
+/// What each frame costs that two outputs are apart: less than one value of thousands.
+const FRAME_APART: f64 = 1e-4;
 
 /// What to compare by.
 pub(crate) struct Comparison<'a> {
@@ -73,8 +81,8 @@ impl From<DecoderError> for JudgeError {
 /// Receiver of outputs: process, descriptor, and the address as text.
 type Peer = (u16, i32, String);
 
-/// An output of one side.
-struct Output {
+/// An output whose decoder has not answered yet.
+struct Sent {
     record: u64,
     thread: u16,
     op: u16,
@@ -87,15 +95,17 @@ struct Output {
 #[derive(Default)]
 struct Turn {
     ports: Ports,
-    sides: [Vec<Output>; 2],
+    sides: [Vec<Sent>; 2],
 }
 
-/// An output whose content a later one completes.
-struct Held {
-    record: u64,
-    thread: u16,
-    op: u16,
-    bytes: Vec<u8>,
+/// What differs between outputs that belong together.
+#[derive(Default)]
+struct Compared {
+    /// Values that were compared.
+    values: u64,
+    differences: Vec<(FieldComparison, UnlikeField)>,
+    /// Outputs without fields: places in the group, recorded and replayed.
+    bytes: Vec<(Option<usize>, Option<usize>)>,
 }
 
 /// Compares the outputs of a replay with the recorded ones.
@@ -106,7 +116,7 @@ pub(crate) fn judge<R: Read + Seek>(
 ) -> Result<(ToleranceSummary, Option<Unlike>), JudgeError> {
     let mut judge = Judge::start(comparison)?;
     let mut replayed: BTreeMap<(u16, u64, u32), &Observed> = BTreeMap::new();
-    let mut unsent: std::collections::BTreeSet<(u16, u64)> = std::collections::BTreeSet::new();
+    let mut unsent: BTreeSet<(u16, u64)> = BTreeSet::new();
     let mut added: BTreeMap<u16, Vec<&Observed>> = BTreeMap::new();
     for output in observed {
         match output.kind {
@@ -116,7 +126,7 @@ pub(crate) fn judge<R: Read + Seek>(
         }
     }
     // Those of one thread stand before one record in the order in which they were made.
-    let mut added: BTreeMap<u16, std::collections::VecDeque<&Observed>> = added
+    let mut added: BTreeMap<u16, VecDeque<&Observed>> = added
         .into_iter()
         .map(|(process, mut all)| {
             all.sort_by_key(|output| output.record);
@@ -178,10 +188,11 @@ struct Judge<'a> {
     drifts: DecodedDrifts,
     drift: Drift,
     turns: BTreeMap<Peer, Turn>,
-    held: BTreeMap<Peer, [Vec<Held>; 2]>,
+    held: BTreeMap<Peer, [Vec<Sent>; 2]>,
+    lanes: BTreeMap<Peer, Lane>,
     /// No output has differed so far.
     is_untouched: bool,
-    first: Option<Unlike>,
+    first: Option<((u64, u64), Unlike)>,
 }
 
 impl<'a> Judge<'a> {
@@ -198,6 +209,7 @@ impl<'a> Judge<'a> {
             drift: Drift::new(),
             turns: BTreeMap::new(),
             held: BTreeMap::new(),
+            lanes: BTreeMap::new(),
             is_untouched: true,
             first: None,
         })
@@ -251,18 +263,12 @@ impl<'a> Judge<'a> {
             self.judge_bytes(process, frame, socket.ports(), of_record(head, expected, head.fd), found);
             return Ok(());
         }
-        let summary = &mut self.drifts.summary;
-        summary.outputs += 1;
-        match found {
-            Some(found) if found == expected => {}
-            Some(_) => summary.outputs_differing += 1,
-            None => summary.outputs_not_sent += 1,
-        }
+        self.drifts.summary.outputs += 1;
         self.is_untouched &= found == Some(expected);
         for (side, bytes) in [Some(expected), found].into_iter().enumerate() {
             let Some(bytes) = bytes else { continue };
             let number = self.give(side, process, head.fd, frame, &socket, bytes, Direction::FromServer)?;
-            let output = Output { record: head.order, thread: head.thread, op: head.op, bytes: bytes.to_vec(), number };
+            let output = Sent { record: head.order, thread: head.thread, op: head.op, bytes: bytes.to_vec(), number };
             self.turn(process, head.fd, &socket).sides[side].push(output);
         }
         Ok(())
@@ -280,7 +286,7 @@ impl<'a> Judge<'a> {
         &mut self,
         sockets: &Sockets,
         frame: u64,
-        added: Option<&mut std::collections::VecDeque<&Observed>>,
+        added: Option<&mut VecDeque<&Observed>>,
         end: u64,
     ) -> Result<(), JudgeError> {
         let Some(added) = added else { return Ok(()) };
@@ -292,100 +298,212 @@ impl<'a> Judge<'a> {
                 self.judge_bytes(found.process, frame, socket.ports(), of_observed(found), Some(&found.bytes));
                 continue;
             }
-            self.drifts.summary.outputs_added += 1;
             let number = self.give(1, found.process, found.fd, frame, &socket, &found.bytes, Direction::FromServer)?;
             let Observed { record, thread, op, ref bytes, .. } = *found;
-            let output = Output { record, thread, op, bytes: bytes.clone(), number };
+            let output = Sent { record, thread, op, bytes: bytes.clone(), number };
             self.turn(found.process, found.fd, &socket).sides[1].push(output);
         }
         Ok(())
     }
 
-    /// Compares everything that was sent in a frame of a process.
+    /// Takes what was sent in a frame of a process, and compares what is settled by it.
     fn end_turn(&mut self, process: u16, frame: u64) -> Result<(), JudgeError> {
-        let of_process = |peer: &Peer| peer.0 == process;
-        let ended: Vec<Peer> = self.turns.keys().filter(|peer| of_process(peer)).cloned().collect();
-        let mut differences = Vec::new();
-        for peer in ended {
-            if let Some(turn) = self.turns.remove(&peer) {
-                self.compare_turn(&peer, frame, turn, &mut differences)?;
+        for (peer, turn) in of_process(&mut self.turns, process) {
+            self.lanes.entry(peer.clone()).or_default().ports = turn.ports;
+            for (side, sent) in turn.sides.into_iter().enumerate() {
+                for output in sent {
+                    self.decode(&peer, side, frame, output)?;
+                }
             }
         }
-        differences.sort_by_key(|(_, found)| found.at.record);
-        for (likeness, found) in differences {
+        self.settle(process, Some(frame))
+    }
+
+    /// Adds an output to its lane with what its decoder finds in it, or keeps it until a later one completes it.
+    fn decode(&mut self, peer: &Peer, side: usize, frame: u64, sent: Sent) -> Result<(), JudgeError> {
+        let answer = self.decoders[side].answer(sent.number)?;
+        let held = &mut self.held.entry(peer.clone()).or_default()[side];
+        if matches!(answer, Answer::Held) {
+            held.push(sent);
+            if held.len() > MOST_HELD {
+                let side = [Side::Recorded, Side::Replayed][side];
+                let (count, peer) = (held.len(), peer.2.clone());
+                return Err(DecoderError::Holds { side, count, peer }.into());
+            }
+            return Ok(());
+        }
+        let Sent { record, thread, op, mut bytes, .. } = sent;
+        let mut parts = 1;
+        let fields = match answer {
+            Answer::Fields(found) if !found.is_empty() => {
+                parts += held.len() as u64;
+                bytes = held.drain(..).flat_map(|held| held.bytes).chain(bytes).collect();
+                Some(found)
+            }
+            // A datagram of which nothing is said is compared by its bytes.
+            _ => None,
+        };
+        let output = Output { frame, record, thread, op, bytes, parts, fields };
+        self.lanes.entry(peer.clone()).or_default().push(side, output);
+        Ok(())
+    }
+
+    /// Compares what no later output can change. `now`: the frame that has ended; `None` at the end of the demo.
+    fn settle(&mut self, process: u16, now: Option<u64>) -> Result<(), JudgeError> {
+        let apart = self.rules.frames_apart();
+        for (peer, mut lane) in of_process(&mut self.lanes, process) {
+            let ports = lane.ports;
+            loop {
+                while let Some(group) = lane.first_frame(|was, is| self.cost(ports, was, is)) {
+                    let compared = self.compare(&peer, ports, &group);
+                    let is_within = |(found, _): &(_, _)| matches!(found, FieldComparison::Allowed { .. });
+                    if self.is_untouched
+                        || compared.differences.iter().all(is_within) && self.has_alike_bytes(ports, &group, &compared)
+                    {
+                        self.add(&peer, ports, &group, compared)?;
+                    } else {
+                        lane.put_back(group);
+                    }
+                }
+                let settled = lane.settle(now, apart, |was, is| self.cost(ports, was, is));
+                if settled.is_empty() {
+                    break;
+                }
+                for group in settled {
+                    let compared = self.compare(&peer, ports, &group);
+                    self.add(&peer, ports, &group, compared)?;
+                }
+            }
+            if !lane.is_empty() {
+                self.lanes.insert(peer, lane);
+            }
+        }
+        Ok(())
+    }
+
+    /// How little two outputs have in common, from 0 to 1; `None` if they are no pair.
+    fn cost(&self, ports: Ports, was: &Output, is: &Output) -> Option<f64> {
+        let apart = was.frame.abs_diff(is.frame);
+        if apart > self.rules.frames_apart() {
+            return None;
+        }
+        let content = match (&was.fields, &is.fields) {
+            (Some(recorded), Some(replayed)) => match was.bytes == is.bytes {
+                true => 0.0,
+                false => share_of_differing(recorded, replayed, self.rules, ports),
+            },
+            (None, None) => match self.rules.judge(ports, &was.bytes, &is.bytes) {
+                OutputComparison::Identical => 0.0,
+                OutputComparison::Tolerant(_) => TOLERATED,
+                OutputComparison::Different { .. } => {
+                    let same = was.bytes.iter().zip(&is.bytes).filter(|(was, is)| was == is).count();
+                    1.0 - same as f64 / was.bytes.len().max(is.bytes.len()).max(1) as f64
+                }
+            },
+            _ => return None,
+        };
+        Some(content + FRAME_APART * apart as f64)
+    }
+
+    /// True if no outputs of a group that are compared by their bytes differ by more than is allowed.
+    fn has_alike_bytes(&self, ports: Ports, group: &Group, compared: &Compared) -> bool {
+        let [recorded, replayed] = &group.sides;
+        compared.bytes.iter().all(|&(was, is)| {
+            let outputs = was.and_then(|was| recorded.get(was)).zip(is.and_then(|is| replayed.get(is)));
+            outputs.is_some_and(|(was, is)| {
+                !matches!(self.rules.judge(ports, &was.bytes, &is.bytes), OutputComparison::Different { .. })
+            })
+        })
+    }
+
+    fn compare(&self, peer: &Peer, ports: Ports, group: &Group) -> Compared {
+        let mut compared = Compared::default();
+        let [recorded, replayed] = &group.sides;
+        let is_opaque =
+            |outputs: &[Output], place: usize| outputs.get(place).is_some_and(|output| output.fields.is_none());
+        compared.bytes.extend(
+            group.pairs.iter().filter(|(was, _)| is_opaque(recorded, *was)).map(|&(was, is)| (Some(was), Some(is))),
+        );
+        let is_alone =
+            |side: usize, place: usize| !group.pairs.iter().any(|&(was, is)| [was, is].get(side) == Some(&place));
+        let alone = |side: usize, outputs: &[Output]| {
+            (0..outputs.len()).filter(|&place| is_opaque(outputs, place) && is_alone(side, place)).collect::<Vec<_>>()
+        };
+        compared.bytes.extend(alone(0, recorded).into_iter().map(|place| (Some(place), None)));
+        compared.bytes.extend(alone(1, replayed).into_iter().map(|place| (None, Some(place))));
+        self.compare_fields(peer, ports, group, &mut compared);
+        compared
+    }
+
+    /// Counts a group, and keeps what differs in it.
+    fn add(&mut self, peer: &Peer, ports: Ports, group: &Group, compared: Compared) -> Result<(), JudgeError> {
+        let mut differing = 0;
+        for (was, is) in group.pairs() {
+            let summary = &mut self.drifts.summary;
+            if was.frame != is.frame {
+                summary.add_moved(Moved {
+                    frame: was.frame,
+                    replayed_frame: is.frame,
+                    record: was.record,
+                    process: peer.0,
+                    peer: peer.2.clone(),
+                });
+            }
+            if was.bytes != is.bytes {
+                differing += was.parts.min(is.parts);
+            }
+            summary.outputs_not_sent += was.parts.saturating_sub(is.parts);
+            summary.outputs_added += is.parts.saturating_sub(was.parts);
+        }
+        let mut unpaired = 0;
+        for (side, total) in [(0, 0), (1, 1)] {
+            let parts: u64 = group.alone(side).map(|output| output.parts).sum();
+            unpaired += parts;
+            let summary = &mut self.drifts.summary;
+            *(if total == 0 { &mut summary.outputs_not_sent } else { &mut summary.outputs_added }) += parts;
+        }
+        self.drifts.summary.outputs_differing += differing;
+        let mut has_same_bytes = true;
+        for (was, is) in compared.bytes {
+            let [recorded, replayed] = &group.sides;
+            let (was, is) = (was.and_then(|was| recorded.get(was)), is.and_then(|is| replayed.get(is)));
+            self.drifts.summary.outputs_opaque += u64::from(was.is_some());
+            let Some(place) = was.or(is) else { continue };
+            let expected = was.map_or(&[][..], |output| &output.bytes);
+            has_same_bytes &= was.map(|output| &output.bytes) == is.map(|output| &output.bytes);
+            let record = OfRecord { record: place.record, thread: place.thread, op: place.op, fd: peer.1, expected };
+            self.judge_bytes(peer.0, place.frame, ports, record, is.map(|output| &output.bytes[..]));
+        }
+        if differing + unpaired > 0 && has_same_bytes && compared.differences.is_empty() {
+            self.drifts.summary.outputs_differing_unseen += differing + unpaired;
+        }
+        let is_whole = group.sides.iter().all(|outputs| !outputs.is_empty());
+        self.drifts.summary.values += compared.values;
+        for (likeness, found) in compared.differences {
             if self.is_untouched {
                 let DifferenceAt { record, field, recorded, replayed, .. } = found.at;
                 let text = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
                 let (recorded, replayed) = (text(recorded), text(replayed));
                 return Err(DecoderError::Inconsistent { record, field, recorded, replayed }.into());
             }
-            self.drifts.add(likeness, found.at.clone(), self.rules);
-            if !matches!(likeness, FieldComparison::Allowed { .. }) && self.first.is_none() {
-                let within = self.drifts.summary.first_beyond.as_ref().filter(|first| first.field == found.at.field);
-                let within = within.and_then(|first| first.within);
-                self.first = Some(Unlike::Field(UnlikeField { at: DifferenceAt { within, ..found.at }, ..found }));
+            let within = match is_whole {
+                true => self.drifts.add(likeness, &found.at, self.rules),
+                // All of an output that one side does not have is one finding.
+                false => self.drifts.add_first(likeness, &found.at, self.rules),
+            };
+            if !matches!(likeness, FieldComparison::Allowed { .. }) {
+                let found = UnlikeField { at: DifferenceAt { within, ..found.at }, ..found };
+                self.set_first((found.at.frame, found.at.record), || Unlike::Field(found));
             }
         }
         Ok(())
     }
 
-    fn compare_turn(
-        &mut self,
-        peer: &Peer,
-        frame: u64,
-        turn: Turn,
-        differences: &mut Vec<(FieldComparison, UnlikeField)>,
-    ) -> Result<(), JudgeError> {
-        let mut opaque: [Vec<Output>; 2] = Default::default();
-        let mut fields: [Vec<(Output, Vec<prony_decoder::Field>)>; 2] = Default::default();
-        let [recorded, replayed] = &turn.sides;
-        let same = recorded.iter().zip(replayed).filter(|(was, is)| was.bytes == is.bytes).count();
-        let unlike = recorded.len().max(replayed.len()) - same;
-        for (side, outputs) in turn.sides.into_iter().enumerate() {
-            for output in outputs {
-                match self.decoders[side].answer(output.number)? {
-                    Answer::Fields(found) if !found.is_empty() => {
-                        self.held.entry(peer.clone()).or_default()[side].clear();
-                        fields[side].push((output, found));
-                    }
-                    Answer::Held => {
-                        let Output { record, thread, op, bytes, .. } = output;
-                        let held = &mut self.held.entry(peer.clone()).or_default()[side];
-                        held.push(Held { record, thread, op, bytes });
-                        if held.len() > MOST_HELD {
-                            let side = [Side::Recorded, Side::Replayed][side];
-                            let (count, peer) = (held.len(), peer.2.clone());
-                            return Err(DecoderError::Holds { side, count, peer }.into());
-                        }
-                    }
-                    // A datagram of which nothing is said is compared by its bytes.
-                    Answer::Opaque(_) | Answer::Fields(_) => opaque[side].push(output),
-                }
-            }
+    /// Keeps the first finding by its frame and record: peers do not settle in their order.
+    fn set_first(&mut self, place: (u64, u64), found: impl FnOnce() -> Unlike) {
+        if self.first.as_ref().is_none_or(|(first, _)| place < *first) {
+            self.first = Some((place, found()));
         }
-        let before = differences.len();
-        let opaque_differ = self.compare_opaque(peer, frame, turn.ports, opaque);
-        self.compare_fields(peer, frame, turn.ports, &fields, differences);
-        let is_complete = self.held.get(peer).is_none_or(|held| held.iter().all(Vec::is_empty));
-        if unlike > 0 && is_complete && !opaque_differ && differences.len() == before {
-            self.drifts.summary.outputs_differing_unseen += unlike as u64;
-        }
-        Ok(())
-    }
-
-    /// True if anything differs.
-    fn compare_opaque(&mut self, peer: &Peer, frame: u64, ports: Ports, [was, is]: [Vec<Output>; 2]) -> bool {
-        self.drifts.summary.outputs_opaque += was.len() as u64;
-        let mut differ = false;
-        for at in 0..was.len().max(is.len()) {
-            let (expected, found) = (was.get(at), is.get(at));
-            let Some(place) = expected.or(found) else { continue };
-            differ |= expected.map(|output| &output.bytes) != found.map(|output| &output.bytes);
-            let expected = expected.map_or(&[][..], |output| &output.bytes);
-            let record = OfRecord { record: place.record, thread: place.thread, op: place.op, fd: peer.1, expected };
-            self.judge_bytes(peer.0, frame, ports, record, found.map(|output| &output.bytes[..]));
-        }
-        differ
     }
 
     fn judge_bytes(&mut self, process: u16, frame: u64, ports: Ports, of: OfRecord, found: Option<&[u8]>) {
@@ -396,8 +514,9 @@ impl<'a> Judge<'a> {
             Some(OutputComparison::Different { offset, exceeded }) => (offset, exceeded),
             None => (0, None),
         };
-        if self.first.is_none() {
-            self.first = Some(Unlike::Bytes(Unexcused {
+        let rules = self.rules;
+        self.set_first((frame, record), || {
+            Unlike::Bytes(Unexcused {
                 process,
                 thread,
                 record,
@@ -406,45 +525,38 @@ impl<'a> Judge<'a> {
                 byte,
                 expected: expected.to_vec(),
                 found: found.unwrap_or_default().to_vec(),
-                beyond: exceeded.map(|exceeded| beyond(self.rules, exceeded)),
-            }));
-        }
+                beyond: exceeded.map(|exceeded| beyond(rules, exceeded)),
+            })
+        });
     }
 
-    fn compare_fields(
-        &mut self,
-        peer: &Peer,
-        frame: u64,
-        ports: Ports,
-        [was, is]: &[Vec<(Output, Vec<prony_decoder::Field>)>; 2],
-        differences: &mut Vec<(FieldComparison, UnlikeField)>,
-    ) {
+    fn compare_fields(&self, peer: &Peer, ports: Ports, group: &Group, compared: &mut Compared) {
+        let [recorded, replayed] = &group.sides;
         // The first value of a name on one side belongs to the first one on the other side, the second to the second.
-        let mut unmatched: BTreeMap<&str, std::collections::VecDeque<(&Output, &Value)>> = BTreeMap::new();
-        for (output, fields) in is {
-            for field in fields {
+        let mut unmatched: BTreeMap<&str, VecDeque<(&Output, &Value)>> = BTreeMap::new();
+        for output in replayed {
+            for field in output.fields.iter().flatten() {
                 unmatched.entry(&field.name).or_default().push_back((output, &field.value));
             }
         }
         let mut differs = |output: &Output, name: &str, recorded: Option<&Value>, replayed: Option<&Value>| {
-            let text = |value: &Value| shown(value);
             let at = DifferenceAt {
-                frame,
+                frame: output.frame,
                 record: output.record,
                 process: peer.0,
                 peer: peer.2.clone(),
                 field: name.to_owned(),
-                recorded: recorded.map(text),
-                replayed: replayed.map(text),
+                recorded: recorded.map(shown),
+                replayed: replayed.map(shown),
                 within: None,
             };
             let likeness = self.rules.compare_field(ports, name, recorded, replayed);
-            differences.push((likeness, UnlikeField { thread: output.thread, op: output.op, fd: peer.1, at }));
+            compared.differences.push((likeness, UnlikeField { thread: output.thread, op: output.op, fd: peer.1, at }));
         };
-        for (output, fields) in was {
-            for field in fields {
-                self.drifts.summary.values += 1;
-                match unmatched.get_mut(field.name.as_str()).and_then(std::collections::VecDeque::pop_front) {
+        for output in recorded {
+            for field in output.fields.iter().flatten() {
+                compared.values += 1;
+                match unmatched.get_mut(field.name.as_str()).and_then(VecDeque::pop_front) {
                     Some((_, found)) if is_same(&field.value, found) => {}
                     Some((_, found)) => differs(output, &field.name, Some(&field.value), Some(found)),
                     None => differs(output, &field.name, Some(&field.value), None),
@@ -453,13 +565,17 @@ impl<'a> Judge<'a> {
         }
         for (name, left) in unmatched {
             for (output, found) in left {
-                self.drifts.summary.values += 1;
+                compared.values += 1;
                 differs(output, name, None, Some(found));
             }
         }
     }
 
     fn finish(mut self) -> Result<(ToleranceSummary, Option<Unlike>), JudgeError> {
+        let processes: BTreeSet<u16> = self.lanes.keys().map(|peer| peer.0).collect();
+        for process in processes {
+            self.settle(process, None)?;
+        }
         // What was never completed has only its bytes.
         for (peer, [was, is]) in std::mem::take(&mut self.held) {
             for at in 0..was.len().max(is.len()) {
@@ -479,12 +595,54 @@ impl<'a> Judge<'a> {
         let mut summary = drift.summary(rules);
         // Those without fields are among the ones whose bytes were judged.
         summary.outputs_judged += decoded.outputs.saturating_sub(decoded.outputs_opaque);
-        summary.outputs_differing =
-            summary.outputs_differing.max(decoded.outputs_differing + decoded.outputs_added + decoded.outputs_not_sent);
+        summary.outputs_differing = summary.outputs_differing.max(decoded.outputs_differing + decoded.outputs_not_sent);
         summary.fields_differing += decoded.values_differing;
         summary.decoded = Some(decoded);
-        Ok((summary, first))
+        Ok((summary, first.map(|(_, first)| first)))
     }
+}
+
+/// The entries of a process, taken out.
+fn of_process<T>(entries: &mut BTreeMap<Peer, T>, process: u16) -> BTreeMap<Peer, T> {
+    let mut taken = entries.split_off(&(process, i32::MIN, String::new()));
+    if let Some(next) = process.checked_add(1) {
+        entries.append(&mut taken.split_off(&(next, i32::MIN, String::new())));
+    }
+    taken
+}
+
+/// The share of values that differ, from 0 to 1. Fields without a rule say which output it is, and those with a rule are
+/// expected to differ: they count less, and least where the rule allows it.
+fn share_of_differing(recorded: &[Field], replayed: &[Field], rules: &Rules, ports: Ports) -> f64 {
+    let (mut sum, mut whole) = (0.0, 0.0);
+    let mut count = |name: &str, was: Option<&Value>, is: Option<&Value>| {
+        let is_equal = was.zip(is).is_some_and(|(was, is)| is_same(was, is));
+        let (cost, weight) = match rules.compare_field(ports, name, was, is) {
+            FieldComparison::Discrete => (1.0, 1.0),
+            FieldComparison::Beyond { .. } => (TOLERATED, TOLERATED),
+            FieldComparison::Allowed { .. } => (TOLERATED * TOLERATED, TOLERATED),
+        };
+        sum += if is_equal { 0.0 } else { cost };
+        whole += weight;
+    };
+    let is_level =
+        recorded.len() == replayed.len() && recorded.iter().zip(replayed).all(|(was, is)| was.name == is.name);
+    if is_level {
+        recorded.iter().zip(replayed).for_each(|(was, is)| count(&was.name, Some(&was.value), Some(&is.value)));
+    } else {
+        let mut unmatched: HashMap<&str, VecDeque<&Value>> = HashMap::new();
+        for field in replayed {
+            unmatched.entry(&field.name).or_default().push_back(&field.value);
+        }
+        for field in recorded {
+            let found = unmatched.get_mut(field.name.as_str()).and_then(VecDeque::pop_front);
+            count(&field.name, Some(&field.value), found);
+        }
+        for (name, values) in unmatched {
+            values.into_iter().for_each(|value| count(name, None, Some(value)));
+        }
+    }
+    if whole > 0.0 { sum / whole } else { 0.0 }
 }
 
 /// Place and bytes of a recorded output.

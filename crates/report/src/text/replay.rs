@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_demo::Exit as ServerExit;
-use prony_demo::tolerance::{DecodedSummary, Growth, ToleranceSummary};
+use prony_demo::tolerance::{DecodedSummary, Growth, Moved, ToleranceSummary};
 use prony_replay::{ReplayReport, Verdict, exit_text};
 use prony_stats::spread::Spread;
 use prony_text::{Untrusted, count, printable_line, significant, thousands};
@@ -163,6 +163,9 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
     if !counts.is_empty() {
         let _ = writeln!(out, "    {}", counts.join(", "));
     }
+    if let Some(first) = &found.first_moved {
+        let _ = writeln!(out, "    {}", moved(found, first));
+    }
     for field in &found.fields {
         let _ = write!(out, "  {}: {}", Untrusted::new(&field.field), count(field.differing, "difference"));
         let Some(growth) = &field.growth else {
@@ -202,6 +205,20 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
     if let Some(first) = &found.first_beyond {
         let _ = writeln!(out, "  first difference beyond its limit: {}", field_difference(first));
     }
+}
+
+/// Outputs that were sent in another frame than recorded.
+fn moved(found: &DecodedSummary, first: &Moved) -> String {
+    let counts = [(found.outputs_early, "earlier"), (found.outputs_late, "later")];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, when)| format!("{} {when}", count(*n, "output"))).collect();
+    format!(
+        "{} than recorded, by {} at most; the first in frame {} instead of {}",
+        counts.join(" and "),
+        count(found.frames_apart, "frame"),
+        thousands(first.replayed_frame),
+        thousands(first.frame),
+    )
 }
 
 /// Differences of floats may be tiny, where an exponent says more than zeros.
