@@ -7,7 +7,7 @@
 use crate::run::decoder::{Decoder, DecoderError, Side};
 use crate::run::{Observed, ObservedKind};
 use crate::verdict::compare::{Socket, Sockets, Unexcused, beyond, messages};
-use prony_decoder::{Answer, Datagram, Direction, Value};
+use prony_decoder::{Datagram, Decoded, Direction, Value};
 use prony_demo::tolerance::{
     DecodedDrifts, DifferenceAt, Drift, FieldComparison, OutputComparison, Ports, Rules, ToleranceSummary, is_same,
 };
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Datagrams to one peer that a decoder may hold back in a row.
-const MOST_HELD: usize = 1024;
+const MOST_PARTIAL: usize = 1024;
 
 /// What to compare by.
 pub(crate) struct Comparison<'a> {
@@ -91,7 +91,7 @@ struct Turn {
 }
 
 /// An output whose content a later one completes.
-struct Held {
+struct Partial {
     record: u64,
     thread: u16,
     op: u16,
@@ -178,7 +178,7 @@ struct Judge<'a> {
     drifts: DecodedDrifts,
     drift: Drift,
     turns: BTreeMap<Peer, Turn>,
-    held: BTreeMap<Peer, [Vec<Held>; 2]>,
+    partial: BTreeMap<Peer, [Vec<Partial>; 2]>,
     /// No output has differed so far.
     is_untouched: bool,
     first: Option<Unlike>,
@@ -197,7 +197,7 @@ impl<'a> Judge<'a> {
             drifts,
             drift: Drift::new(),
             turns: BTreeMap::new(),
-            held: BTreeMap::new(),
+            partial: BTreeMap::new(),
             is_untouched: true,
             first: None,
         })
@@ -344,29 +344,29 @@ impl<'a> Judge<'a> {
         for (side, outputs) in turn.sides.into_iter().enumerate() {
             for output in outputs {
                 match self.decoders[side].answer(output.number)? {
-                    Answer::Fields(found) if !found.is_empty() => {
-                        self.held.entry(peer.clone()).or_default()[side].clear();
+                    Decoded::Fields(found) if !found.is_empty() => {
+                        self.partial.entry(peer.clone()).or_default()[side].clear();
                         fields[side].push((output, found));
                     }
-                    Answer::Held => {
+                    Decoded::Held => {
                         let Output { record, thread, op, bytes, .. } = output;
-                        let held = &mut self.held.entry(peer.clone()).or_default()[side];
-                        held.push(Held { record, thread, op, bytes });
-                        if held.len() > MOST_HELD {
+                        let partial = &mut self.partial.entry(peer.clone()).or_default()[side];
+                        partial.push(Partial { record, thread, op, bytes });
+                        if partial.len() > MOST_PARTIAL {
                             let side = [Side::Recorded, Side::Replayed][side];
-                            let (count, peer) = (held.len(), peer.2.clone());
+                            let (count, peer) = (partial.len(), peer.2.clone());
                             return Err(DecoderError::Holds { side, count, peer }.into());
                         }
                     }
                     // A datagram of which nothing is said is compared by its bytes.
-                    Answer::Opaque(_) | Answer::Fields(_) => opaque[side].push(output),
+                    Decoded::Opaque(_) | Decoded::Fields(_) => opaque[side].push(output),
                 }
             }
         }
         let before = differences.len();
         let opaque_differ = self.compare_opaque(peer, frame, turn.ports, opaque);
         self.compare_fields(peer, frame, turn.ports, &fields, differences);
-        let is_complete = self.held.get(peer).is_none_or(|held| held.iter().all(Vec::is_empty));
+        let is_complete = self.partial.get(peer).is_none_or(|partial| partial.iter().all(Vec::is_empty));
         if unlike > 0 && is_complete && !opaque_differ && differences.len() == before {
             self.drifts.summary.outputs_differing_unseen += unlike as u64;
         }
@@ -461,14 +461,14 @@ impl<'a> Judge<'a> {
 
     fn finish(mut self) -> Result<(ToleranceSummary, Option<Unlike>), JudgeError> {
         // What was never completed has only its bytes.
-        for (peer, [was, is]) in std::mem::take(&mut self.held) {
+        for (peer, [was, is]) in std::mem::take(&mut self.partial) {
             for at in 0..was.len().max(is.len()) {
                 let (expected, found) = (was.get(at), is.get(at));
                 let Some(place) = expected.or(found) else { continue };
-                let expected = expected.map_or(&[][..], |held| &held.bytes);
+                let expected = expected.map_or(&[][..], |partial| &partial.bytes);
                 let record =
                     OfRecord { record: place.record, thread: place.thread, op: place.op, fd: peer.1, expected };
-                self.judge_bytes(peer.0, 0, Ports::default(), record, found.map(|held| &held.bytes[..]));
+                self.judge_bytes(peer.0, 0, Ports::default(), record, found.map(|partial| &partial.bytes[..]));
             }
         }
         let Judge { rules, decoders, drifts, drift, first, .. } = self;
