@@ -79,7 +79,7 @@ fn built(preload: &Path, to: &Path, target: &str, compiler: Option<&Path>, flags
     status.success().then(|| to.join(target).join("release/libprony_preload.so"))
 }
 
-/// The library for programs of i386. A build without it is complete but for those, and says so when it is asked to record one.
+/// The library for programs of i386. A build without it is complete but for those, and says so when it records one.
 fn for_i386(workspace: &Path, preload: &Path, out: &Path) -> Option<PathBuf> {
     println!("cargo::rerun-if-env-changed=PRONY_I386_RUSTC");
     // What `scripts/setup i386` has put there.
@@ -111,9 +111,9 @@ fn for_i386(workspace: &Path, preload: &Path, out: &Path) -> Option<PathBuf> {
 
 /// True if the compiler has a standard library for i386.
 fn has_standard_library(compiler: &Path) -> bool {
-    let asked = Command::new(compiler).args(["--print", "target-libdir", "--target", I386]).output();
-    let Ok(answer) = asked else { return false };
-    let Ok(entries) = fs::read_dir(String::from_utf8_lossy(&answer.stdout).trim()) else { return false };
+    let output = Command::new(compiler).args(["--print", "target-libdir", "--target", I386]).output();
+    let Ok(output) = output else { return false };
+    let Ok(entries) = fs::read_dir(String::from_utf8_lossy(&output.stdout).trim()) else { return false };
     let is_it =
         |name: OsString| name.to_string_lossy().starts_with("libstd-") && name.to_string_lossy().ends_with(".rlib");
     entries.flatten().any(|entry| is_it(entry.file_name()))

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use prony_decoder::{Answer, Datagram, Field, Reply, read_hello};
+use prony_decoder::{Datagram, Decoded, Field, Reply, read_hello};
 use prony_demo::tolerance::{DecodedDrifts, DifferenceAt, Ports, Rules, is_same};
 use prony_testing::random::SplitMix64;
 
@@ -153,7 +153,7 @@ fn conversations(bytes: &[u8]) {
             }
             let Ok(reply) = Reply::from_line(line(&mut choices, number).as_bytes()) else { continue };
             read_again(&reply);
-            if let Answer::Fields(fields) = reply.answer {
+            if let Decoded::Fields(fields) = reply.answer {
                 side.extend(fields);
             }
         }

@@ -19,7 +19,7 @@ pub const fn ring_offset(slot: usize) -> u64 {
 /// Offset of the frame list in the channel's file: behind the last ring.
 pub const FRAMES_OFFSET: u64 = ring_offset(THREADS);
 
-/// Turns of one process that are there at once when the tape is not held whole; a power of two.
+/// Turns of one process that are there at once when the tape is not mapped whole; a power of two.
 pub const TURNS: u64 = 1 << crate::tape::TURN_TAG_SHIFT;
 /// Bytes of the turns of one process.
 pub const TURN_RING_BYTES: u64 = TURNS * size_of::<u32>() as u64;

@@ -46,13 +46,13 @@ pub struct Control {
     pub processes_used: AtomicU32,
     /// Recording: all processes take turns, not only those that share memory.
     pub processes_in_turn: Flag,
-    /// Bytes of the tape that is held whole.
+    /// Bytes of the tape that is mapped whole.
     pub tape_bytes: AtomicU64,
-    /// Bytes from one window to the next; 0 where the tape is held whole.
+    /// Bytes from one window to the next; 0 where the tape is mapped whole.
     pub window_stride: AtomicU64,
     /// The feeder sleeps. A futex.
     pub feeder_sleeps: Flag,
-    /// Changes with every filling that somebody waits for. A futex.
+    /// Changes with every filling that a thread waits for. A futex.
     pub fed: AtomicU32,
     /// Threads that wait for `fed`.
     pub fed_waiters: AtomicU32,
@@ -76,7 +76,7 @@ pub struct Control {
     pub scan: Scan,
     /// Report of the divergence that ended the replay, if one did.
     pub report: Report,
-    /// Replay: when it was begun, in nanoseconds since 1970-01-01 UTC. Times of files from then on are told as times of the
+    /// Replay: when it was begun, in nanoseconds since 1970-01-01 UTC. Times of files from then on are reported as times of the
     /// recording.
     pub begun_unix_ns: AtomicI64,
     /// Replay: when the recording was begun, in nanoseconds since 1970-01-01 UTC.
@@ -161,7 +161,7 @@ pub struct Process {
     pub overlapped: AtomicU32,
     /// Recording: nanoseconds that threads were ready and waited for the baton, of all threads together.
     pub waited_ns: AtomicU64,
-    /// Windows: somebody waits for more turns.
+    /// Windows: a thread waits for more turns.
     pub turns_waiting: Flag,
     /// Windows: turns of this process on the whole tape.
     pub turn_count: AtomicU64,
@@ -183,7 +183,7 @@ states! {
         Free = 0,
         /// A thread uses the slot.
         InUse = 1,
-        /// A thread's that has ended: nobody's once the reader has emptied the ring.
+        /// A thread's that has ended: free once the reader has emptied the ring.
         Ended = 2,
     }
 }

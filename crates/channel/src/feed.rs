@@ -1,4 +1,4 @@
-//! The window of a thread, where the tape is not held whole.
+//! The window of a thread, where the tape is not mapped whole.
 
 use crate::word::{Flag, Line, layout};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// no record wraps.
 #[repr(C, align(64))]
 pub struct Feed {
-    /// Player: how often a thread in this slot has asked for a window.
-    pub asked: AtomicU32,
+    /// Player: how often a thread in this slot has requested a window.
+    pub requests: AtomicU32,
     /// Player: one more than the place at which the thread waits for a record, 0 while it does not.
     pub wants: AtomicU64,
     /// Player: the place from which on it wants records.
@@ -41,7 +41,7 @@ pub struct Feed {
 }
 
 layout!(Feed, 256, {
-    asked: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, owner: 148, leader: 152, filled: 160, full_read: 168,
+    requests: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, owner: 148, leader: 152, filled: 160, full_read: 168,
     full_filled: 176, quarters: 184,
 });
 

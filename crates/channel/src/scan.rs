@@ -32,7 +32,7 @@ pub struct Scan {
     pub raw_calls: Flag,
     /// Answer: how many there are of `sites`.
     pub site_count: AtomicU32,
-    /// Answer: where the objects ask the processor, each a [`Site`] in a word.
+    /// Answer: where the objects query the processor, each a [`Site`] in a word.
     pub sites: [AtomicU64; SITES],
 }
 
@@ -43,7 +43,7 @@ pub const SITES: usize = 4096;
 /// Most bytes that may give way to a jump.
 pub const MOST_ROOM: usize = 31;
 
-/// A place in the memory of a server where it asks the processor.
+/// A place in the memory of a server where it queries the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
     /// Address of the instruction in the server's memory.

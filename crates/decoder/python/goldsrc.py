@@ -535,7 +535,7 @@ NOTHING = State({})
 
 
 class Frame:
-    """What a datagram held that later ones may refer to."""
+    """Content of a datagram that later ones may refer to."""
 
     def __init__(self):
         self.client, self.weapons, self.entities = NOTHING, {}, {}
@@ -557,7 +557,7 @@ class Channel:
         self.heard_last, self.sent_last, self.spawned = 0, 0, None
         self.pieces, self.pieces_count = {}, 0
         self.split_number, self.split = None, {}
-        self.held = 0
+        self.incomplete = 0
         self.user_messages = {}
         self.new_level()
 
@@ -622,17 +622,17 @@ class Channel:
             except Broken as broken:
                 fields.raw(complete, str(broken))
                 return fields
-            # The first frame has the place of the datagram that was next when the client asked for it.
+            # The first frame has the place of the datagram that was next when the client requested it.
             self.frame = None
             self.messages(Reader(plain), fields, self.spawned or sequence)
         if waits and fields.mark() == begin:
             return self.hold(payload, fields)
-        self.held = 0
+        self.incomplete = 0
         return fields
 
     def hold(self, payload, fields):
-        self.held += 1
-        if self.held > MOST_HELD:
+        self.incomplete += 1
+        if self.incomplete > MOST_HELD:
             fields.raw(payload, "a part of something that is never completed")
             return fields
         return prony.HELD

@@ -239,7 +239,7 @@ def last(values):
 
 
 class SignOn(unittest.TestCase):
-    def test_what_a_client_is_told_first(self):
+    def test_first_messages_to_a_client(self):
         found = Server().connect().send(EVERYTHING)
         self.assertNotIn("raw", found)
         self.assertEqual(found["serverinfo.map"], "maps/box.bsp")
@@ -419,7 +419,7 @@ class Parts(unittest.TestCase):
             server.acknowledge(bit=len(pieces) + 1 & 1)
             self.assertEqual(named(server.fragment(2, 2, b"nd\0"))["print.text"], "end")
 
-    def test_what_is_beside_a_fragment_is_not_held_back(self):
+    def test_what_is_beside_a_fragment_is_not_delayed(self):
         server = Server().connect()
         found = named(server.fragment(1, 2, b"\x08a", b"\x08beside\0"))
         self.assertEqual(found["print.text"], "beside")
@@ -520,12 +520,12 @@ class Conversation(unittest.TestCase):
         server = Server()
         server.connect()
         content = server.packet(EVERYTHING)
-        asked = b"PRONYDEC" + struct.pack("<I", 1)
+        written = b"PRONYDEC" + struct.pack("<I", 1)
         for number, (to_client, payload) in enumerate([(0, b"hello"), (1, content), (1, b"\xff\xff\xff\xffj\0")], 1):
             frame = struct.pack("<BBHQQHHH", to_client, 0, 0, number, 1, 4, 27015, len(PEER)) + PEER.encode() + payload
-            asked += struct.pack("<I", len(frame)) + frame
+            written += struct.pack("<I", len(frame)) + frame
         command = [sys.executable, "-B", os.path.join(FOLDER, "goldsrc.py")]
-        ran = subprocess.run(command, input=asked, capture_output=True, timeout=60)
+        ran = subprocess.run(command, input=written, capture_output=True, timeout=60)
         self.assertEqual((ran.returncode, ran.stderr), (0, b""))
         lines = [json.loads(line) for line in ran.stdout.splitlines()]
         self.assertEqual(lines[0], {"decoder": "GoldSrc 48", "version": 1})

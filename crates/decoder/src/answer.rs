@@ -35,12 +35,12 @@ pub struct Field {
 
 /// What a decoder knows of a datagram.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum Decoded {
     /// Nothing: its bytes are compared. Why, if anything is to be said about it.
     Opaque(String),
     /// A part of something that a later datagram completes.
     Held,
-    /// All that is in it, and in those held back before it.
+    /// All that is in it, and in the parts before it.
     Fields(Vec<Field>),
 }
 
@@ -50,7 +50,7 @@ pub struct Reply {
     /// Number of the datagram.
     pub number: u64,
     /// The answer.
-    pub answer: Answer,
+    pub answer: Decoded,
 }
 
 /// Why a line of a decoder is no answer.
@@ -167,10 +167,10 @@ impl Reply {
         let mut line = Map::new();
         line.insert("n".to_owned(), self.number.into());
         match &self.answer {
-            Answer::Opaque(why) if why.is_empty() => {}
-            Answer::Opaque(why) => _ = line.insert("note".to_owned(), why.as_str().into()),
-            Answer::Held => _ = line.insert("held".to_owned(), true.into()),
-            Answer::Fields(fields) => {
+            Decoded::Opaque(why) if why.is_empty() => {}
+            Decoded::Opaque(why) => _ = line.insert("note".to_owned(), why.as_str().into()),
+            Decoded::Held => _ = line.insert("held".to_owned(), true.into()),
+            Decoded::Fields(fields) => {
                 line.insert("fields".to_owned(), fields.iter().map(Field::to_json).collect());
             }
         }
@@ -187,13 +187,13 @@ impl Reply {
         let mut answer = None;
         if let Some(note) = object.remove("note") {
             let Json::String(note) = note else { return Err(AnswerError::Key("note")) };
-            answer = Some(Answer::Opaque(note));
+            answer = Some(Decoded::Opaque(note));
         }
-        if let Some(held) = object.remove("held") {
-            if held != Json::Bool(true) || answer.is_some() {
+        if let Some(is_partial) = object.remove("held") {
+            if is_partial != Json::Bool(true) || answer.is_some() {
                 return Err(AnswerError::Key("held"));
             }
-            answer = Some(Answer::Held);
+            answer = Some(Decoded::Held);
         }
         if let Some(fields) = object.remove("fields") {
             let Json::Array(fields) = fields else { return Err(AnswerError::Key("fields")) };
@@ -205,11 +205,11 @@ impl Reply {
             }
             let read = fields.into_iter().enumerate();
             let read = read.map(|(at, field)| Field::from_json(field).ok_or(AnswerError::Field(at)));
-            answer = Some(Answer::Fields(read.collect::<Result<_, _>>()?));
+            answer = Some(Decoded::Fields(read.collect::<Result<_, _>>()?));
         }
         match object.into_iter().next() {
             Some((key, _)) => Err(AnswerError::Unknown(key)),
-            None => Ok(Reply { number, answer: answer.unwrap_or(Answer::Opaque(String::new())) }),
+            None => Ok(Reply { number, answer: answer.unwrap_or(Decoded::Opaque(String::new())) }),
         }
     }
 }
@@ -285,12 +285,12 @@ mod tests {
         ]
     }
 
-    fn answer() -> impl Strategy<Value = Answer> {
+    fn answer() -> impl Strategy<Value = Decoded> {
         let field = ("\\PC{1,20}", value()).prop_map(|(name, value)| Field { name, value });
         prop_oneof![
-            "\\PC{0,20}".prop_map(Answer::Opaque),
-            Just(Answer::Held),
-            proptest::collection::vec(field, 0..8).prop_map(Answer::Fields),
+            "\\PC{0,20}".prop_map(Decoded::Opaque),
+            Just(Decoded::Held),
+            proptest::collection::vec(field, 0..8).prop_map(Decoded::Fields),
         ]
     }
 

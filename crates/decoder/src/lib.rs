@@ -2,10 +2,10 @@
 //!
 //! `docs/formats/decoder.md` has every byte of what is said in both directions. A decoder
 //! in Rust implements [`Decoder`] and calls [`serve`]; `python/prony_decoder.py` is the same for Python. `prony replay`
-//! uses the other half: it writes [`Datagram`]s and reads [`Answer`]s.
+//! uses the other half: it writes [`Datagram`]s and reads [`Decoded`]s.
 //!
 //! ```no_run
-//! use prony_decoder::{Answer, Datagram, Decoder, Direction, Field, Value};
+//! use prony_decoder::{Datagram, Decoded, Decoder, Direction, Field, Value};
 //!
 //! /// Every datagram of this server is a score, a byte, behind a zero.
 //! struct Scores;
@@ -15,10 +15,10 @@
 //!         "scores 1"
 //!     }
 //!
-//!     fn decode(&mut self, datagram: &Datagram) -> Answer {
+//!     fn decode(&mut self, datagram: &Datagram) -> Decoded {
 //!         match (datagram.direction, &datagram.payload[..]) {
-//!             (Direction::FromServer, [0, score]) => Answer::Fields(vec![Field::new("score", Value::Integer((*score).into()))]),
-//!             _ => Answer::Opaque(String::new()),
+//!             (Direction::FromServer, [0, score]) => Decoded::Fields(vec![Field::new("score", Value::Integer((*score).into()))]),
+//!             _ => Decoded::Opaque(String::new()),
 //!         }
 //!     }
 //! }
@@ -33,7 +33,7 @@ mod answer;
 mod datagram;
 mod serve;
 
-pub use answer::{Answer, AnswerError, Field, MOST_FIELDS, MOST_NAME_BYTES, Reply, Value, hello, read_hello};
+pub use answer::{AnswerError, Decoded, Field, MOST_FIELDS, MOST_NAME_BYTES, Reply, Value, hello, read_hello};
 pub use datagram::{Datagram, Direction, FrameError, GREETING, MOST_FRAME_BYTES, greeting};
 pub use serve::{Decoder, serve};
 

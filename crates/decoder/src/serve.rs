@@ -1,6 +1,6 @@
 //! The loop of a decoder.
 
-use super::{Answer, Datagram, FrameError, GREETING, MOST_FRAME_BYTES, Reply, VERSION, hello};
+use super::{Datagram, Decoded, FrameError, GREETING, MOST_FRAME_BYTES, Reply, VERSION, hello};
 use std::io::{self, BufWriter, Read, Write};
 
 /// A protocol. It sees all datagrams of a server in order, in both directions, and remembers whatever the next ones need.
@@ -9,13 +9,13 @@ pub trait Decoder {
     fn name(&self) -> &str;
 
     /// What is in this datagram.
-    fn decode(&mut self, datagram: &Datagram) -> Answer;
+    fn decode(&mut self, datagram: &Datagram) -> Decoded;
 }
 
 /// Answers `prony replay` on standard input and output until that ends.
 ///
 /// # Errors
-/// When nobody reads the answers, or what is read was not written by `prony replay`.
+/// When the answers are not read, or what is read was not written by `prony replay`.
 pub fn serve(decoder: impl Decoder) -> io::Result<()> {
     serve_on(decoder, &mut io::stdin().lock(), &mut BufWriter::new(io::stdout().lock()))
 }
@@ -66,8 +66,8 @@ mod tests {
             "lengths"
         }
 
-        fn decode(&mut self, datagram: &Datagram) -> Answer {
-            Answer::Fields(vec![Field::new("bytes", Value::Integer(datagram.payload.len() as i128))])
+        fn decode(&mut self, datagram: &Datagram) -> Decoded {
+            Decoded::Fields(vec![Field::new("bytes", Value::Integer(datagram.payload.len() as i128))])
         }
     }
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(read_hello(lines[0]), Ok("lengths".to_owned()));
         let second = Reply::from_line(lines[2]).expect("an answer");
         assert_eq!(second.number, 2);
-        assert_eq!(second.answer, Answer::Fields(vec![Field::new("bytes", Value::Integer(2))]));
+        assert_eq!(second.answer, Decoded::Fields(vec![Field::new("bytes", Value::Integer(2))]));
     }
 
     #[test]

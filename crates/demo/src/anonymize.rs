@@ -9,7 +9,7 @@
 //! Limits: bytes that are compressed or encrypted cannot be searched. A string that the server's
 //! own program contains, or whose bytes it computes with (a checksum, a hash table's order), can
 //! change what the server does; so can an address that it reads from a file on disk and sends to.
-//! A replay of the result tells.
+//! A replay of the result shows it.
 
 mod addresses;
 mod archive;
@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::{Head, Op, PartKind, Parts};
 use addresses::{AddressMap, Random};
-use places::{HARDWARE_BYTES, Place};
+use places::{HARDWARE_BYTES, IdentifyingPart};
 use replacements::{Edge, Replacements};
 use spelling::Spelled;
 
@@ -185,10 +185,10 @@ impl Learner {
         let op = Op::from_number(head.op);
         for place in places::places(op, record) {
             match place {
-                Place::Ip4(at) => self.certain_address(places::ip4(record, at).map(IpAddr::V4)),
-                Place::Ip6(at) => self.certain_address(places::ip6(record, at)),
-                Place::Hardware(at) => self.hardware_address(places::hardware(record, at)),
-                Place::Name(at, length) => self.name(record.get(at..at + length).unwrap_or_default()),
+                IdentifyingPart::Ip4(at) => self.certain_address(places::ip4(record, at).map(IpAddr::V4)),
+                IdentifyingPart::Ip6(at) => self.certain_address(places::ip6(record, at)),
+                IdentifyingPart::Hardware(at) => self.hardware_address(places::hardware(record, at)),
+                IdentifyingPart::Name(at, length) => self.name(record.get(at..at + length).unwrap_or_default()),
             }
         }
         for part in Parts::new(record).filter(|part| is_text(part.kind, part.bytes)) {
@@ -345,7 +345,7 @@ impl Learner {
         let Learner { options, mut map, addresses, certain, hardware, names, secrets, .. } = self;
         let mut replacements = Replacements::new(options.seed);
         let mut report = AnonymizeReport::default();
-        // What the user asked for goes first, also inside a name.
+        // What the user requested goes first, also inside a name.
         for Replacement { old, new } in &options.strings {
             replacements.add(old, new.as_deref(), Edge::Any);
         }
@@ -457,14 +457,15 @@ impl Anonymizer {
     pub fn rewrite(&mut self, record: &mut [u8]) {
         let Some(head) = Head::from_bytes(record) else { return };
         let op = Op::from_number(head.op);
-        let known: Vec<Place> = places::places(op, record).collect();
+        let known: Vec<IdentifyingPart> = places::places(op, record).collect();
         let texts: Vec<(usize, usize)> = Parts::new(record)
             .filter(|part| is_text(part.kind, part.bytes))
             .map(|part| (part.offset, part.bytes.len()))
             .collect();
-        let bare_addresses = |at: usize| known.iter().any(|place| matches!(place, Place::Ip4(known) if *known == at));
+        let bare_addresses =
+            |at: usize| known.iter().any(|place| matches!(place, IdentifyingPart::Ip4(known) if *known == at));
         for place in &known {
-            if let Place::Name(at, length) = *place {
+            if let IdentifyingPart::Name(at, length) = *place {
                 self.report.texts_rewritten +=
                     u64::from(self.replacements.replace_whole(record.get_mut(at..at + length).unwrap_or_default()));
             }
@@ -476,14 +477,16 @@ impl Anonymizer {
         }
         for place in known {
             let changed = match place {
-                Place::Ip4(at) => places::ip4(record, at).is_some_and(|was| match self.map.map(IpAddr::V4(was)) {
-                    IpAddr::V4(new) if new != was => {
-                        put(record, at, new.octets());
-                        true
-                    }
-                    _ => false,
-                }),
-                Place::Ip6(at) => places::ip6(record, at).is_some_and(|was| {
+                IdentifyingPart::Ip4(at) => {
+                    places::ip4(record, at).is_some_and(|was| match self.map.map(IpAddr::V4(was)) {
+                        IpAddr::V4(new) if new != was => {
+                            put(record, at, new.octets());
+                            true
+                        }
+                        _ => false,
+                    })
+                }
+                IdentifyingPart::Ip6(at) => places::ip6(record, at).is_some_and(|was| {
                     let new = self.map.map(was);
                     match new {
                         // The last four bytes of ::ffff:a.b.c.d.
@@ -492,14 +495,14 @@ impl Anonymizer {
                     }
                     new != was
                 }),
-                Place::Hardware(at) => {
+                IdentifyingPart::Hardware(at) => {
                     let new = places::hardware(record, at).and_then(|was| self.hardware.get(&was));
                     if let Some(new) = new {
                         put(record, at, *new);
                     }
                     new.is_some()
                 }
-                Place::Name(..) => false,
+                IdentifyingPart::Name(..) => false,
             };
             self.report.addresses_rewritten += u64::from(changed);
         }

@@ -43,7 +43,7 @@ pub enum Bound {
     Option,
     /// 0, and a structure of one of these sizes.
     Structure(&'static [usize]),
-    /// 0, and a structure of one of these sizes if the caller asked for one.
+    /// 0, and a structure of one of these sizes if the caller requested one.
     StructureOrNone(&'static [usize]),
     /// A number that no size and no place depends on, from 0 to that of an `unsigned int`.
     Number,

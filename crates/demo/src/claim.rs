@@ -384,7 +384,7 @@ impl<'a> Claim<'a> {
     fn received(&self) -> Checked {
         let (ret, room) = (self.head.ret, self.requested());
         let content = self.first(PartKind::In).len() as i64;
-        // More than there was room for is a truncated message, whose length was asked for.
+        // More than there was room for is a truncated message, whose length was requested.
         let may_exceed = matches!(self.op, Op::Recv | Op::Recvfrom | Op::Recvmsg) && (content == room || room == 0);
         let flags = words(self.first(PartKind::Value)).next();
         let truncated = self.op != Op::Recvmsg || flags.is_some_and(|flags| flags & TRUNCATED != 0);

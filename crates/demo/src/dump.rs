@@ -113,10 +113,10 @@ impl Line<'_> {
             _ => {}
         }
         write!(f, "{}) = ", arguments.join(", "))?;
-        let asks_processor = matches!(Op::from_number(op), Some(Op::Rdtsc | Op::Rdpid | Op::Cpuid));
+        let is_of_processor = matches!(Op::from_number(op), Some(Op::Rdtsc | Op::Rdpid | Op::Cpuid));
         match (self.error(), class) {
             (Some(error), _) => write!(f, "-1 {error}")?,
-            (None, Some(Class::Clock)) if ret >= 0 && !asks_processor => {
+            (None, Some(Class::Clock)) if ret >= 0 && !is_of_processor => {
                 write!(f, "{}.{:09}s", ret / 1_000_000_000, ret % 1_000_000_000)?;
             }
             (None, _) => write!(f, "{ret}")?,

@@ -3,9 +3,9 @@
 //! Records know payloads and addresses, not packets: IP, UDP and TCP headers are made up around
 //! them, with right addresses, times, checksums and sequence numbers. A connection begins with a
 //! handshake when it is accepted or connected (a connect that was still under way: with its first
-//! bytes) and ends with FIN. What the records do not tell is missing here too: datagrams
+//! bytes) and ends with FIN. What the records do not contain is missing here too: datagrams
 //! that the kernel dropped, retransmissions, and the local port of a socket that was never bound
-//! nor asked for its name, which is 0. Bytes read with `MSG_PEEK` appear as often as they were read.
+//! nor queried for its name, which is 0. Bytes read with `MSG_PEEK` appear as often as they were read.
 
 mod packet;
 mod sockets;
@@ -171,10 +171,10 @@ impl Pcap {
             Op::Accept => self.accept(process, &head, record),
             Op::Bind => {
                 let mut addresses = addresses(record);
-                let asked = addresses.next().flatten();
+                let requested = addresses.next().flatten();
                 let chosen = addresses.next().flatten();
                 if let Some(socket) = self.sockets.find(at) {
-                    socket.local = chosen.or(asked).or(socket.local);
+                    socket.local = chosen.or(requested).or(socket.local);
                 }
             }
             Op::Getsockname => {
@@ -278,7 +278,7 @@ impl Pcap {
         let peer = transfer.peer.as_ref().and_then(Address::ip);
         let kind = match (self.sockets.find(at).map(|socket| socket.kind), peer) {
             (Some(kind), _) => kind,
-            // Handed to the server by whoever started it: an address with the payload means datagrams.
+            // Handed to the server by the process that started it: an address with the payload means datagrams.
             (None, Some(_)) => Kind::Udp,
             (None, None) => Kind::Other,
         };
@@ -480,7 +480,7 @@ mod control {
         })
     }
 
-    /// The local address of a datagram, as `IP_PKTINFO` tells it.
+    /// The local address of a datagram, as `IP_PKTINFO` reports it.
     pub(super) fn packet_info(control: &[u8]) -> Option<IpAddr> {
         messages(control).find_map(|(level, kind, content)| match (level, kind) {
             // struct in_pktinfo: interface, local address, header destination

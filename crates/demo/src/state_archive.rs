@@ -1,5 +1,5 @@
-//! The archive of a state directory, walked member by member. Whoever made the demo wrote it, so nothing in it is
-//! believed: names lead below the directory or are refused, texts have a limit, and what is read is counted.
+//! The archive of a state directory, walked member by member. The maker of the demo wrote it, so nothing in it is
+//! trusted: names lead below the directory or are refused, texts have a limit, and what is read is counted.
 
 use std::io::{self, Read};
 

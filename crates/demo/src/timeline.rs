@@ -2,7 +2,7 @@
 //!
 //! A demo is a stranger's and of any length, so everything here is bounded: frames are taken together until there are few
 //! enough, the busiest clients and threads have a lane each and the others one together, and calls are kept of as many
-//! units as fit, those that a reader asks for first.
+//! units as fit, those that a reader requests first.
 
 mod budget;
 #[cfg(test)]
@@ -157,14 +157,14 @@ impl Timeline {
         };
         let lanes = survey.lanes();
         let mut drawing = Drawing::new(kind, &frames, end_ns, lanes);
-        let mut place = Place::new(kind, &frames);
+        let mut place = UnitCursor::new(kind, &frames);
         // The calls of each unit are known before it is chosen which of them are kept.
         demo.for_each_record(|process, record| {
             drawing.record(place.of(process, record), process, record);
             ControlFlow::Continue(())
         })?;
         let chosen = budget::chosen(&drawing.timeline, interest);
-        let mut place = Place::new(kind, &frames);
+        let mut place = UnitCursor::new(kind, &frames);
         let mut kept = Kept::default();
         demo.for_each_record(|process, record| {
             let unit = place.of(process, record);
@@ -258,7 +258,7 @@ fn thread_name((process, thread): (u16, u16)) -> String {
 }
 
 /// Which unit a record belongs to.
-struct Place<'a> {
+struct UnitCursor<'a> {
     kind: UnitKind,
     frames: FramesIter<'a>,
     /// The frame that goes on, if it is whole, and its number.
@@ -267,13 +267,13 @@ struct Place<'a> {
     unit: u32,
 }
 
-impl<'a> Place<'a> {
-    fn new(kind: UnitKind, frames: &'a Frames) -> Place<'a> {
+impl<'a> UnitCursor<'a> {
+    fn new(kind: UnitKind, frames: &'a Frames) -> UnitCursor<'a> {
         let mut frames = frames.iter();
-        Place { kind, current: frames.next(), frames, frame: 0, unit: 0 }
+        UnitCursor { kind, current: frames.next(), frames, frame: 0, unit: 0 }
     }
 
-    /// Records come in the order of their process; the frames are those of process 0, by which all are told.
+    /// Records come in the order of their process; the frames are those of process 0, to which all refer.
     fn of(&mut self, process: u16, record: &[u8]) -> u32 {
         let Some(head) = Head::from_bytes(record) else { return self.unit };
         self.unit = match self.kind {

@@ -16,7 +16,7 @@ mod chosen {
     pub const FRAMES: usize = 0x2200_0000_0000;
     /// The table of epoll registrations.
     pub const EPOLL: usize = 0x2300_0000_0000;
-    /// The turns of the process, where the tape is not held whole.
+    /// The turns of the process, where the tape is not mapped whole.
     pub const TURNS: usize = 0x2400_0000_0000;
     /// Bytes of a ring of this process.
     pub const RING_BYTES: usize = super::channel::RING_BYTES;
@@ -34,7 +34,7 @@ mod chosen {
     pub const EPOLL: usize = 0x9e00_0000;
     /// Address of the list of frame times.
     pub const FRAMES: usize = 0x9f00_0000;
-    /// The turns of the process, where the tape is not held whole.
+    /// The turns of the process, where the tape is not mapped whole.
     pub const TURNS: usize = 0x9f80_0000;
     /// The control area, and behind it the rings.
     pub const CONTROL: usize = 0xa000_0000;

@@ -38,7 +38,7 @@ extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *m
 /// own variables.
 ///
 /// # Safety
-/// `environment` is an array of C strings that ends with a null pointer, and nobody else uses it.
+/// `environment` is an array of C strings that ends with a null pointer, and nothing else uses it.
 unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_char {
     let mut place = environment;
     // SAFETY: `place` moves up to the null pointer and no further.

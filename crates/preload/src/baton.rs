@@ -10,8 +10,8 @@
 //! The baton is a futex in the control area. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
 //!
-//! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: whoever looks for it
-//! right then has it, and nobody is woken. What the thread runs before the call and after it is in the order all the same.
+//! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: a thread that looks for it
+//! right then has it, and none is woken. What the thread runs before the call and after it is in the order all the same.
 
 use super::ring;
 use super::state::{self, control, errno, leader, set_errno};
@@ -78,9 +78,9 @@ pub fn is_in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// The thread has the baton, and nobody has waited for it for long.
+/// The thread has the baton, and no other has waited for it for long.
 #[inline(always)]
-pub unsafe fn is_held_uncontended(thread: *const Thread) -> bool {
+pub unsafe fn is_owned_uncontended(thread: *const Thread) -> bool {
     // SAFETY: the caller passes the block of an attached thread.
     unsafe {
         is_in_use()
@@ -189,7 +189,7 @@ unsafe fn take(thread: *mut Thread) {
     }
 }
 
-/// Takes a baton that nobody has, and that nobody has waited for long.
+/// Takes a baton that no thread has, and that none has waited for long.
 fn take_free(process: &channel::Process, name: u32) -> bool {
     let now = process.baton.load(Ordering::Relaxed);
     is_free(now)

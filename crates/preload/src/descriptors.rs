@@ -157,7 +157,7 @@ pub fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
 }
 
 fn closes_on_exec(fd: i32) -> bool {
-    // SAFETY: only asks.
+    // SAFETY: only a query.
     unsafe {
         let flags = libc::fcntl(fd, libc::F_GETFD);
         flags == -1 || flags & libc::FD_CLOEXEC != 0
@@ -217,7 +217,7 @@ fn bits_of(fd: i32, status: &libc::stat64, logs: &[[u64; 2]]) -> u8 {
         return Kind::File as u8;
     }
     let mut bits = Kind::Recorded as u8;
-    // SAFETY: the answer lives across the call; the other one only asks.
+    // SAFETY: the answer lives across the call; the other one is only a query.
     unsafe {
         if libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 {
             bits |= NONBLOCKING;
@@ -302,7 +302,7 @@ const STAND_IN_PIPE: i32 = TAPE_FD + 3;
 pub enum StandIn {
     /// A socket that is not connected.
     Socket,
-    /// A pipe that nobody writes to.
+    /// A pipe without a writer.
     Pipe,
     /// `/dev/null`, for any other kind.
     Other,
@@ -313,7 +313,7 @@ pub fn is_free(fd: i32) -> bool {
     match kind(fd) {
         Kind::Recorded => true,
         Kind::Own => false,
-        // SAFETY: only asks.
+        // SAFETY: only a query.
         Kind::File | Kind::Log => unsafe { libc::fcntl(fd, libc::F_GETFD) == -1 },
     }
 }

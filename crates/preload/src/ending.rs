@@ -11,7 +11,7 @@ static ENDING: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
 /// The calling thread will make no recorded call any more.
 pub fn begin() {
-    // SAFETY: only asks for the number of the thread.
+    // SAFETY: only reads the number of the thread.
     unsafe {
         wait_for_others();
         let own = libc::syscall(libc::SYS_gettid) as i32;
@@ -30,10 +30,10 @@ pub fn wait_for_others() {
         if tid == 0 {
             continue;
         }
-        // Signal 0 asks only whether there is such a thread. Ending takes some microseconds; a
+        // Signal 0 only checks whether there is such a thread. Ending takes some microseconds; a
         // destructor of the server's that hangs must not hang the others.
         for round in 0..ROUNDS {
-            // SAFETY: signal 0 only asks.
+            // SAFETY: signal 0 is only a query.
             if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) } == -1 {
                 break;
             }

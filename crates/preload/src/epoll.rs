@@ -123,7 +123,7 @@ pub fn copied(from: i32, to: i32) {
     }
 }
 
-/// The descriptor was sent to somebody.
+/// The descriptor was sent to another process.
 pub fn sent(fd: i32) {
     copied(fd, fd);
 }

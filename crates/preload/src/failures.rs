@@ -146,7 +146,7 @@ fn see(digest: u64) -> Option<bool> {
     None
 }
 
-/// Keeps a failure for whoever explains the replay.
+/// Keeps a failure, to explain the replay.
 unsafe fn keep(thread: *mut Thread, name: &[u8], fd: c_int, path: &[u8], error: c_int) {
     // SAFETY: the block is the calling thread's own; an attached thread has a slot.
     unsafe {

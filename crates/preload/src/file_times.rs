@@ -1,5 +1,5 @@
 //! Times of files in a replay. A file that the server changes there is changed now, while the server's clock says when it
-//! was recorded: whoever compares the two, as one that looks for stale lock files does, would find a file of the future.
+//! was recorded: code that compares the two, as to find stale lock files, would find a file of the future.
 
 use super::state::control;
 use super::widths::Status;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 const SECOND: i128 = 1_000_000_000;
 
-/// The time that a file's time, in seconds and nanoseconds, is told as, if the replay was begun and the recording was at these,
+/// The time reported for a file's time, in seconds and nanoseconds, if the replay was begun and the recording was at these,
 /// in nanoseconds.
 fn shifted(seconds: i64, nanoseconds: i64, begun: i64, recorded: i64) -> (i64, i64) {
     let found = i128::from(seconds) * SECOND + i128::from(nanoseconds);
@@ -15,18 +15,18 @@ fn shifted(seconds: i64, nanoseconds: i64, begun: i64, recorded: i64) -> (i64, i
     if since < 0 {
         return (seconds, nanoseconds);
     }
-    let told = since + i128::from(recorded);
-    (told.div_euclid(SECOND) as i64, told.rem_euclid(SECOND) as i64)
+    let time = since + i128::from(recorded);
+    (time.div_euclid(SECOND) as i64, time.rem_euclid(SECOND) as i64)
 }
 
-fn told(seconds: i64, nanoseconds: i64) -> (i64, i64) {
+fn reported(seconds: i64, nanoseconds: i64) -> (i64, i64) {
     let begun = control().begun_unix_ns.load(Ordering::Relaxed);
     shifted(seconds, nanoseconds, begun, control().recorded_unix_ns.load(Ordering::Relaxed))
 }
 
 /// Shifts the times of a file status.
 pub fn shift(status: &mut impl Status) {
-    status.map_times(told);
+    status.map_times(reported);
 }
 
 #[cfg(test)]

@@ -30,12 +30,12 @@ mod recorder;
 mod ring;
 mod stuck;
 // What both know of the server.
+mod deferred;
 mod descriptors;
 mod epoll;
 mod failures;
 mod file_times;
 mod handlers;
-mod held;
 mod pids;
 mod programs;
 mod returned;

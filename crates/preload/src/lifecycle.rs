@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, ending, held, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, deferred, ending, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -18,7 +18,7 @@ pub fn attach_thread(index: u16) {
         (*thread).index = index;
         (*thread).attached = true;
         (*thread).mode = mode();
-        (*thread).held = None;
+        (*thread).own_turn = None;
         ((*thread).unrecorded, (*thread).next_call) = (0, 0);
         ring::map(thread);
         if mode() == thread::REPLAYING {
@@ -37,7 +37,7 @@ pub fn detach_thread() {
             (*thread).live = PASS_THROUGH;
             (*thread).attached = false;
             ring::close_run(thread);
-            held::let_go(thread, false);
+            deferred::let_go(thread, false);
             ending::begin();
             player::leave_turn(thread);
             baton::give(thread);
@@ -82,7 +82,7 @@ pub fn become_child(index: u32) {
         // The parent's ring and window stay mapped in the parent only.
         ring::unmap(thread);
         player::close(thread);
-        held::let_go(thread, true);
+        deferred::let_go(thread, true);
         attach_thread(0);
         (*thread).live = PASS_THROUGH;
         sharing::begin(thread);
@@ -127,6 +127,6 @@ pub fn detach() {
     unsafe {
         let thread = thread::this();
         ((*thread).live, (*thread).mode) = (PASS_THROUGH, PASS_THROUGH);
-        held::let_go(thread, false);
+        deferred::let_go(thread, false);
     }
 }

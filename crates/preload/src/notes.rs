@@ -21,7 +21,7 @@ pub fn doubtful(text: &[&[u8]]) {
     note(Op::NoteUnrecordable, 0, text);
 }
 
-/// `aux` of a note that speaks of no system call. With 0 the demo is not held to be weak.
+/// `aux` of a note that speaks of no system call. With 0 the demo is not considered weak.
 const ANYTHING: u32 = u32::MAX;
 
 /// Something that would pass the recorder by, for which the server was given something else.

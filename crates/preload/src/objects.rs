@@ -1,5 +1,5 @@
 //! The objects of the process: which of them make calls that are not the server's, and whether any
-//! of them asks the kernel behind libc's back.
+//! of them calls the kernel behind libc's back.
 
 use super::report::Text;
 use super::state::{self, control};

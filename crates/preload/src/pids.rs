@@ -22,7 +22,7 @@ fn place_of(recorded: pid_t) -> Option<&'static Pair> {
     PAIRS[..used].iter().find(|pair| pair.recorded.load(Ordering::Relaxed) == recorded)
 }
 
-/// The server was told `recorded`, which is `real` to the kernel.
+/// Maps `recorded`, which the server knows, to `real`, which the kernel knows.
 pub fn learn(recorded: pid_t, real: pid_t) {
     if mode() != REPLAYING || recorded <= 0 || real <= 0 {
         return;

@@ -37,9 +37,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const BREAKPOINT: u8 = 0xcc;
 
-/// Question that an instruction asks the processor.
+/// What an instruction queries of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum Query {
     Rdtsc,
     Rdtscp,
     Rdpid,
@@ -48,11 +48,11 @@ enum Asks {
     Cpuid,
 }
 
-/// Instruction that asks the processor, and its length.
+/// Instruction that queries the processor, and its length.
 #[derive(Debug, Clone, Copy)]
 struct Instruction {
     address: usize,
-    asks: Asks,
+    query: Query,
     /// Number of the register that gets the answer, as instructions have it.
     register: u8,
     /// Bytes of that register that are written.
@@ -82,19 +82,19 @@ impl Instruction {
         // `REX.W`
         width = if rex & 8 != 0 { 8 } else { width };
         let operand = bytes[at + 2];
-        let (asks, length) = match (bytes[at + 1], operand) {
-            (0x31, _) => (Asks::Rdtsc, 2),
-            (0xa2, _) => (Asks::Cpuid, 2),
-            (0x01, 0xf9) => (Asks::Rdtscp, 3),
-            (0xc7, 0xf0..=0xf7) if !repeated => (Asks::Rdrand, 3),
-            (0xc7, 0xf8..=0xff) if repeated => (Asks::Rdpid, 3),
-            (0xc7, 0xf8..=0xff) => (Asks::Rdseed, 3),
+        let (query, length) = match (bytes[at + 1], operand) {
+            (0x31, _) => (Query::Rdtsc, 2),
+            (0xa2, _) => (Query::Cpuid, 2),
+            (0x01, 0xf9) => (Query::Rdtscp, 3),
+            (0xc7, 0xf0..=0xf7) if !repeated => (Query::Rdrand, 3),
+            (0xc7, 0xf8..=0xff) if repeated => (Query::Rdpid, 3),
+            (0xc7, 0xf8..=0xff) => (Query::Rdseed, 3),
             _ => return None,
         };
         // `REX.B`
         let register = operand & 7 | (rex & 1) << 3;
-        let width = if asks == Asks::Rdpid { 8 } else { width };
-        Some(Instruction { address, asks, register, width, length: at as u8 + length, room: 0 })
+        let width = if query == Query::Rdpid { 8 } else { width };
+        Some(Instruction { address, query, register, width, length: at as u8 + length, room: 0 })
     }
 }
 
@@ -116,14 +116,14 @@ static LISTS: Lists = Lists {
 
 /// The handler of SIGTRAP is ours.
 static CATCHES: AtomicBool = AtomicBool::new(false);
-/// Where the loader tells that objects have come or gone, 0 before the first `dlopen`.
+/// Where the loader reports that objects have come or gone, 0 before the first `dlopen`.
 static LOADER: AtomicUsize = AtomicUsize::new(0);
 /// The objects at the last search, as a sum over the loader's list.
 static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
 fn current<'a>() -> &'a [Option<Instruction>] {
     // SAFETY: the list is complete before it becomes the current one, and the next one but one is made in it only when
-    // an object was loaded since: nobody looks at it that long.
+    // an object was loaded since: no reader takes that long.
     unsafe {
         let which = LISTS.current.load(Ordering::Acquire);
         &(&*LISTS.lists[which].get())[..LISTS.counts[which].load(Ordering::Acquire)]
@@ -156,19 +156,19 @@ pub fn watched() {
 
 /// A plugin is about to be loaded.
 pub fn watch_loading() {
-    // SAFETY: the loader has one such structure, for good; where it tells of changes is code of its own that does
+    // SAFETY: the loader has one such structure, for good; where it reports changes is code of its own that does
     // nothing.
     unsafe {
         if !control().processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
             return;
         }
         let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
-        if debug.is_null() || (*debug).told == 0 || LOADER.swap((*debug).told, Ordering::Relaxed) != 0 {
+        if debug.is_null() || (*debug).notifier == 0 || LOADER.swap((*debug).notifier, Ordering::Relaxed) != 0 {
             return;
         }
         OBJECTS.store(objects(debug), Ordering::Relaxed);
         catch();
-        if !write((*debug).told, &[BREAKPOINT]) {
+        if !write((*debug).notifier, &[BREAKPOINT]) {
             LOADER.store(0, Ordering::Relaxed);
             notes::uncovered(&[b"processor instructions of plugins are not recorded: the loader cannot be watched"]);
         }
@@ -180,7 +180,7 @@ pub fn watch_loading() {
 struct Debug {
     version: c_int,
     first: *const Object,
-    told: usize,
+    notifier: usize,
     state: c_int,
 }
 
@@ -209,7 +209,7 @@ unsafe fn objects(debug: *const Debug) -> usize {
     }
 }
 
-/// The loader tells that the list has changed.
+/// The loader reports that the list has changed.
 fn loaded() {
     // SAFETY: the loader has one such structure, for good.
     unsafe {
@@ -258,7 +258,7 @@ pub fn follow() {
             let length = bytes.len().min(4096 - address % 4096);
             (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
             if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
-                found.room = if found.asks == Asks::Rdtsc { room } else { 0 };
+                found.room = if found.query == Query::Rdtsc { room } else { 0 };
                 list[count] = Some(found);
                 count += 1;
             }
@@ -302,7 +302,7 @@ unsafe fn leave(from: &Instruction) -> bool {
     }
 }
 
-/// Changes code that nobody runs yet, or one byte of it.
+/// Changes code that no thread runs yet, or one byte of it.
 unsafe fn write(address: usize, bytes: &[u8]) -> bool {
     let page = address & !4095;
     let length = address + bytes.len() - page;
@@ -313,7 +313,7 @@ unsafe fn write(address: usize, bytes: &[u8]) -> bool {
         return false;
     }
     for (at, &byte) in bytes.iter().enumerate() {
-        // SAFETY: the caller passes code that nobody runs yet, or one byte of it; it may be written to now.
+        // SAFETY: the caller passes code that no thread runs yet, or one byte of it; it may be written to now.
         unsafe { (address as *mut u8).add(at).write_volatile(byte) };
     }
     // SAFETY: as above.
@@ -360,7 +360,7 @@ fn say_doubtful(places: Option<(usize, usize, u64)>) {
 /// Base of the object that holds this address, 0 for none.
 fn object_of(address: usize) -> usize {
     let _pass_through = PassThrough::enter();
-    // SAFETY: any address may be asked about; all zero is a valid answer.
+    // SAFETY: any address may be looked up; all zero is a valid answer.
     unsafe {
         let mut object: libc::Dl_info = std::mem::zeroed();
         libc::dladdr(address as *const c_void, &mut object);
@@ -449,27 +449,27 @@ fn answer(found: &Instruction, registers: &mut Registers) {
         let own = (*thread).attached && (*thread).live != PASS_THROUGH;
         let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let mut set = |register: usize, value: u64| registers[register] = value as greg_t;
-        match found.asks {
-            Asks::Rdtsc => {
+        match found.query {
+            Query::Rdtsc => {
                 let value = time_stamp(thread, own.then_some(live));
                 set(registers::AX, value & 0xffff_ffff);
                 set(registers::DX, value >> 32);
             }
-            Asks::Rdtscp => {
+            Query::Rdtscp => {
                 let value = time_stamp(thread, own.then_some(live));
                 set(registers::AX, value & 0xffff_ffff);
                 set(registers::DX, value >> 32);
                 set(registers::CX, clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor) & 0xffff_ffff);
             }
-            Asks::Rdpid => {
+            Query::Rdpid => {
                 let value = clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor);
                 set(registers::NUMBERED[usize::from(found.register)], value);
             }
-            Asks::Rdrand | Asks::Rdseed => {
+            Query::Rdrand | Query::Rdseed => {
                 let (value, carry) = random(thread, own.then_some(live), found);
                 give(found, registers, value, carry);
             }
-            Asks::Cpuid => {
+            Query::Cpuid => {
                 let [a, c] = [registers::AX, registers::CX].map(|register| registers[register] as u32);
                 let answer = identified(thread, own.then_some(live), a, c);
                 for (register, value) in
@@ -500,7 +500,7 @@ fn is_said(site: usize) -> bool {
 /// Says once for each kind of instruction and object that it is recorded. `CPUID` is in too many libraries.
 fn say_first(found: &Instruction) {
     static SAID: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
-    if found.asks == Asks::Cpuid || is_said(found.address) {
+    if found.query == Query::Cpuid || is_said(found.address) {
         return;
     }
     spoken_of(found.address).store(found.address, Ordering::Relaxed);
@@ -509,15 +509,15 @@ fn say_first(found: &Instruction) {
         0 => found.address & !4095,
         object => object,
     } + 1
-        + found.asks as usize;
+        + found.query as usize;
     for place in &SAID {
         match place.compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
-                let what: &[u8] = match found.asks {
-                    Asks::Rdtsc | Asks::Rdtscp => b" reads the time from the processor (rdtsc): recorded",
-                    Asks::Rdpid | Asks::Cpuid => b" reads the CPU number from the processor (rdpid): recorded",
-                    Asks::Rdrand => b" reads randomness from the processor (rdrand): recorded",
-                    Asks::Rdseed => b" reads randomness from the processor (rdseed): recorded",
+                let what: &[u8] = match found.query {
+                    Query::Rdtsc | Query::Rdtscp => b" reads the time from the processor (rdtsc): recorded",
+                    Query::Rdpid | Query::Cpuid => b" reads the CPU number from the processor (rdpid): recorded",
+                    Query::Rdrand => b" reads randomness from the processor (rdrand): recorded",
+                    Query::Rdseed => b" reads randomness from the processor (rdseed): recorded",
                 };
                 say(what, found.address, true);
                 return;
@@ -565,7 +565,7 @@ unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> 
     // SAFETY: the block is the calling thread's own; the server, which runs on this processor, has just tried to
     // execute the same instruction.
     unsafe {
-        let op = if found.asks == Asks::Rdrand { Op::Rdrand } else { Op::Rdseed };
+        let op = if found.query == Query::Rdrand { Op::Rdrand } else { Op::Rdseed };
         if live == Some(REPLAYING) {
             let answer = player::take(thread, op, -1);
             let value = answer.read_value::<u64>().unwrap_or(0);
@@ -574,8 +574,8 @@ unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> 
             return (value, carry);
         }
         let (value, carry): (usize, u8);
-        match found.asks {
-            Asks::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
+        match found.query {
+            Query::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
             _ => asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
         }
         let mut value = value as u64;

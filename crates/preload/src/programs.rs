@@ -72,7 +72,7 @@ enum Machine {
 }
 
 fn is_open(fd: c_int) -> bool {
-    // SAFETY: only asks.
+    // SAFETY: only a query.
     unsafe { libc::fcntl(fd, libc::F_GETFD) != -1 }
 }
 

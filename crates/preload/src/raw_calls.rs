@@ -7,8 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod elsewhere;
 
+use super::deferred;
 use super::handlers;
-use super::held;
 use super::notes;
 use super::recorder;
 use super::report::{self, Text};
@@ -93,7 +93,7 @@ pub fn follow() {
     }
 }
 
-/// Takes over SIGSYS, by which the kernel reports what this library asked for.
+/// Takes over SIGSYS, by which the kernel reports what this library traps.
 pub fn take_over() {
     if CATCHES.swap(true, Ordering::Relaxed) {
         return;
@@ -133,7 +133,7 @@ const IS_I386: bool = cfg!(target_arch = "x86");
 /// objects (allocators, the runtime of a sanitizer) are not recorded.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 fn is_aside(address: *mut c_void) -> bool {
-    // SAFETY: any address may be asked about; what is found is the C string of an object that is loaded.
+    // SAFETY: any address may be looked up; what is found is the C string of an object that is loaded.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(address, &mut found) == 0 || found.dli_fname.is_null() {
@@ -163,8 +163,8 @@ unsafe extern "C" fn reported(signal: c_int, info: *mut libc::siginfo_t, context
     // SAFETY: called by the kernel for SIGSYS with details and context of this shape.
     unsafe {
         let before = errno();
-        if held::is_impatient(info) {
-            held::hurry(context);
+        if deferred::is_impatient(info) {
+            deferred::hurry(context);
         } else if !is_raw_call(info, context) {
             handlers::pass_on(signal, info, context);
         }

@@ -34,7 +34,7 @@ impl Real {
 
     fn look_up(&self) -> *mut c_void {
         // SAFETY: both names are C strings. `dlsym` without a version finds the oldest
-        // `pthread_cond_*` and `sem_*` of glibc on x86-64, so their current version is asked for first.
+        // `pthread_cond_*` and `sem_*` of glibc on x86-64, so their current version is looked up first.
         let address = unsafe {
             let mut found: *mut c_void = std::ptr::null_mut();
             #[cfg(target_arch = "x86")]

@@ -178,7 +178,7 @@ fn describe_callers(report: &Report) {
 
 /// Adds `object+0xoffset (function)`; false for an address of this library or of no object.
 pub fn put_place(text: &mut Text, address: *mut c_void) -> bool {
-    // SAFETY: any address may be asked about; what is found are C strings of objects that are loaded.
+    // SAFETY: any address may be looked up; what is found are C strings of objects that are loaded.
     unsafe {
         let mut own: libc::Dl_info = std::mem::zeroed();
         let mut found: libc::Dl_info = std::mem::zeroed();

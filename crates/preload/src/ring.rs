@@ -119,7 +119,7 @@ pub unsafe fn map(thread: *mut Thread) {
 /// Gives the address range of the thread's ring back. An open clock run must be closed before,
 /// unless it belongs to the parent of a forked child.
 pub unsafe fn unmap(thread: *mut Thread) {
-    // SAFETY: the block is the calling thread's own; nobody else writes to the ring, and the thread has forgotten it.
+    // SAFETY: the block is the calling thread's own; no other thread writes to the ring, and this one has forgotten it.
     unsafe {
         (*thread).run_reads = 0;
         let ring = std::mem::replace(&mut (*thread).ring, std::ptr::null_mut());
@@ -236,8 +236,8 @@ pub unsafe fn emit_numbered(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret:
     }
 }
 
-/// Asks for the cache lines that the next record of this size will be written to. The reader on
-/// another core looked at them last, so each would stall the store; asked for now, they arrive
+/// Prefetches the cache lines that the next record of this size will be written to. The reader on
+/// another core looked at them last, so each would stall the store; requested now, they arrive
 /// while the server works or is in the kernel. Measured on a 1,200-byte send: see the benchmarks.
 #[inline(always)]
 fn own_lines_ahead(at: *const u8, bytes: usize) {
@@ -253,7 +253,7 @@ fn own_lines_ahead(at: *const u8, bytes: usize) {
     let _ = (at, bytes);
 }
 
-/// Lines are asked for this far ahead; a processor follows some two dozen requests at a time.
+/// Lines are prefetched this far ahead; a processor follows some two dozen requests at a time.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 const LINES_AHEAD_BYTES: usize = 2048;
 
@@ -282,7 +282,7 @@ unsafe fn put_pieces(mut at: *mut u8, pieces: &[Piece]) {
 
 /// Lays a record of these parts out in memory of its own and shows it to `read`.
 pub unsafe fn in_memory<T>(pieces: &[Piece], read: impl FnOnce(*const Head) -> T) -> T {
-    // SAFETY: the mapping is fresh and has room for the record; it is given back when nobody looks at it any more.
+    // SAFETY: the mapping is fresh and has room for the record; it is given back when nothing reads it any more.
     unsafe {
         let size = HEAD_BYTES + pieces.iter().map(Piece::size).sum::<usize>();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -366,7 +366,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
             let pause = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
             libc::nanosleep(&pause, std::ptr::null_mut());
             if rounds.is_multiple_of(2000) && state::is_outside_gone() {
-                // Writing goes on into memory nobody reads any more.
+                // Writing goes on into memory that is no longer read.
                 (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
             }
         }

@@ -2,7 +2,7 @@
 
 use libc::c_char;
 
-/// Options of AddressSanitizer, which it asks the first object for that has them; `ASAN_OPTIONS` stands above them.
+/// Options of AddressSanitizer, which it takes from the first object that has them; `ASAN_OPTIONS` stands above them.
 ///
 /// Its runtime refuses to start behind another library, as its own functions are not reached then; the hooks call them. The search
 /// for leaks at the end stops the threads of the process by `ptrace`, in a process that a replay would not know.

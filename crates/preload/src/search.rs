@@ -15,7 +15,7 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     let scan = &control().scan;
     let state = &scan.state;
     claim(state);
-    // SAFETY: only asks.
+    // SAFETY: only a query.
     scan.pid.store(unsafe { libc::getpid() }, Ordering::Relaxed);
     state.store(what, Ordering::Release);
     wake(state.word());
@@ -38,7 +38,7 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     raw_calls
 }
 
-/// Waits until nobody else asks. Whoever takes longer than an answer may is dead.
+/// Waits until no other process has a request. One that takes longer than an answer may is dead.
 fn claim(state: &StateWord<ScanState>) {
     for _ in 0..LOOKS {
         let now = state.word().load(Ordering::Relaxed);

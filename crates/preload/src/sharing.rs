@@ -1,7 +1,7 @@
 //! Processes that share memory take turns, as threads do: what one finds in the memory depends on what the others did before.
 //!
 //! A process that has mapped memory it can share puts its children into its own order from the next `fork` on, and they
-//! theirs: one baton while recording, one list of turns in a replay. Every process does if the recording was asked to, for
+//! theirs: one baton while recording, one list of turns in a replay. Every process does if the recording was started so, for
 //! servers whose processes agree through files. Record [`Op::OrderShared`] says so in the demo: of
 //! the parent before its first such child, and of each of them as its first.
 
@@ -27,7 +27,7 @@ fn shares_with_children() -> bool {
         || MAPPED.load(Ordering::Relaxed) && !control().side_by_side.load(Ordering::Relaxed)
 }
 
-/// Prepares for a child that is about to be made: in a recording nobody else runs from here on until it is told of.
+/// Prepares for a child that is about to be made: in a recording no other thread runs from here on until it is recorded.
 pub unsafe fn before_fork(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {

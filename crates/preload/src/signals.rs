@@ -3,13 +3,13 @@
 //!
 //! While recording, the kernel calls [`wrapper`] instead of the server's handler. Inside a call
 //! that may block the handler runs at once, and its record stands before the call's own. Anywhere
-//! else the signal is [held](held) back until the next hooked call of the thread begins or ends, or the thread has made
+//! else the signal is [deferred] until the next hooked call of the thread begins or ends, or the thread has made
 //! none for long. While replaying, no signal but a fault reaches a handler: the tape says when they run. There the thread
 //! sends them to itself, so that a handler finds what the kernel gives it, in a replay as in the recording.
 
 use super::baton;
+use super::deferred::{self, AFTER_LAST, BEFORE_NEXT, BETWEEN, UNBLOCKED};
 use super::handlers::{self, SIGNALS};
-use super::held::{self, AFTER_LAST, BEFORE_NEXT, BETWEEN, UNBLOCKED};
 use super::notes;
 use super::player;
 use super::processor;
@@ -44,7 +44,7 @@ pub unsafe fn change(
             _ => false,
         };
         if taken_over {
-            // The kernel keeps calling us, and we call whoever is set here.
+            // The kernel keeps calling us, and we call the handler set here.
             let before = handlers::taken_over(signal);
             if !new.is_null() {
                 handlers::set_taken_over(signal, *new);
@@ -58,21 +58,21 @@ pub unsafe fn change(
             return real(signal, new, old);
         }
         let before = handlers::of(signal);
-        // Both pointers may be the same, so what is asked for is copied first.
-        let asked = if new.is_null() { None } else { Some(*new) };
-        let handled = asked.and_then(handlers::handler);
-        if state::mode() == RECORDING && asked.is_some() {
+        // Both pointers may be the same, so the new action is copied first.
+        let requested = if new.is_null() { None } else { Some(*new) };
+        let handled = requested.and_then(handlers::handler);
+        if state::mode() == RECORDING && requested.is_some() {
             if handled.is_some() {
                 raw_calls::take_over();
-                held::prepare();
+                deferred::prepare();
             }
             // The handler that is set now would have run by now.
             let thread = thread::this();
-            if (*thread).pending.load(Ordering::Relaxed) & held::bit(signal) != 0 {
-                held::release(thread, signal, BETWEEN, wrapper);
+            if (*thread).pending.load(Ordering::Relaxed) & deferred::bit(signal) != 0 {
+                deferred::release(thread, signal, BETWEEN, wrapper);
             }
         }
-        let failed = match asked {
+        let failed = match requested {
             None => real(signal, new, old),
             Some(mut installed) => {
                 libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
@@ -83,7 +83,7 @@ pub unsafe fn change(
                     installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
                     installed.sa_flags &= !libc::SA_SIGINFO;
                 } else if handled.is_some() {
-                    installed = held::wrapped(installed, wrapper);
+                    installed = deferred::wrapped(installed, wrapper);
                 }
                 real(signal, &installed, old)
             }
@@ -91,7 +91,7 @@ pub unsafe fn change(
         if failed == -1 {
             return -1;
         }
-        if asked.is_some() {
+        if requested.is_some() {
             handlers::set(signal, handled);
         }
         if let (Some(before), false) = (before, old.is_null()) {
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, cont
         let before = errno();
         let thread = thread::this();
         if !(*thread).attached || state::mode() == PASS_THROUGH {
-            held::run(thread, signal, info, context);
+            deferred::run(thread, signal, info, context);
         } else if (*thread).blocking {
             (*thread).blocking = false;
             let recorded = (*thread).recorded;
@@ -120,17 +120,17 @@ pub unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, cont
         } else if (*thread).released == signal {
             (*thread).released = 0;
             record_and_run(thread, (*thread).released_at, signal, info, context);
-        } else if (*thread).unblocking || (*thread).unblocked & held::bit(signal) != 0 {
-            (*thread).unblocked &= !held::bit(signal);
+        } else if (*thread).unblocking || (*thread).unblocked & deferred::bit(signal) != 0 {
+            (*thread).unblocked &= !deferred::bit(signal);
             let unblocking = std::mem::take(&mut (*thread).unblocking);
             record_and_run(thread, UNBLOCKED, signal, info, context);
             (*thread).unblocking = unblocking;
-        } else if (*thread).hurried & held::bit(signal) != 0 {
-            (*thread).hurried &= !held::bit(signal);
+        } else if (*thread).hurried & deferred::bit(signal) != 0 {
+            (*thread).hurried &= !deferred::bit(signal);
             say_between(signal);
             record_and_run(thread, BETWEEN, signal, info, context);
         } else {
-            held::hold(thread, signal, info, context);
+            deferred::hold(thread, signal, info, context);
         }
         set_errno(before);
     }
@@ -166,12 +166,12 @@ unsafe fn record_and_run(
         let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
         recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
         (*thread).live = live;
-        held::run(thread, signal, info, context);
-        held::look_for_unblocked(thread, context);
+        deferred::run(thread, signal, info, context);
+        deferred::look_for_unblocked(thread, context);
     }
 }
 
-/// A call begins: runs what was held back, or what the tape has before it.
+/// A call begins: runs what was deferred, or what the tape has before it.
 #[inline(always)]
 pub unsafe fn deliver_before(thread: *mut Thread) {
     // SAFETY: as for this function.
@@ -180,7 +180,7 @@ pub unsafe fn deliver_before(thread: *mut Thread) {
     }
 }
 
-/// A call is about to return: runs what was held back, or what the tape has at its end.
+/// A call is about to return: runs what was deferred, or what the tape has at its end.
 #[inline(always)]
 pub unsafe fn deliver_after(thread: *mut Thread) {
     // SAFETY: as for this function.
@@ -198,13 +198,13 @@ unsafe fn deliver(thread: *mut Thread, place: i32) {
                 deliver_recorded(thread, place);
             }
         } else if (*thread).pending.load(Ordering::Relaxed) != 0 {
-            deliver_held_back(thread, place);
+            deliver_deferred(thread, place);
         }
     }
 }
 
 #[cold]
-unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
+unsafe fn deliver_deferred(thread: *mut Thread, place: i32) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
         let before = errno();
@@ -214,7 +214,7 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
                 break;
             }
             let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
-            held::release(thread, pending.trailing_zeros() as c_int + 1, place, wrapper);
+            deferred::release(thread, pending.trailing_zeros() as c_int + 1, place, wrapper);
             (*thread).live = live;
         }
         set_errno(before);
@@ -239,7 +239,7 @@ pub unsafe fn with_mask<T>(mask: *const libc::sigset_t, call: impl FnOnce() -> T
     // SAFETY: the block is the calling thread's own; the caller passes a mask that is null or good across the call.
     unsafe {
         let thread = thread::this();
-        (*thread).call_mask = (!mask.is_null()).then(|| held::bits(mask));
+        (*thread).call_mask = (!mask.is_null()).then(|| deferred::bits(mask));
         let result = call();
         (*thread).call_mask = None;
         result

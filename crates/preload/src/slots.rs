@@ -28,7 +28,7 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
     slot.owner.store(NO_THREAD, Ordering::Relaxed);
     slot.process.store(index(), Ordering::Relaxed);
     slot.thread.store(thread.into(), Ordering::Relaxed);
-    // SAFETY: only asks.
+    // SAFETY: only a query.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) };
     slot.tid.store(tid as i32, Ordering::Relaxed);
     slot.state.store(SlotState::InUse, Ordering::Release);

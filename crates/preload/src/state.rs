@@ -146,7 +146,7 @@ pub fn threaded() -> bool {
 /// True once the process outside has ended. One that a server without privileges may not signal is there.
 pub fn is_outside_gone() -> bool {
     let before = errno();
-    // SAFETY: signal 0 only asks.
+    // SAFETY: signal 0 is only a query.
     let failed = unsafe { libc::kill(control().outside_pid.load(Ordering::Relaxed), 0) } == -1;
     let is_gone = failed && errno() == libc::ESRCH;
     set_errno(before);

@@ -27,8 +27,8 @@ pub struct Stuck {
 }
 
 impl Stuck {
-    /// Examines the thread once more. `place` changes whenever the thread gets on, and is `None` when nobody is to be
-    /// waited for; `thread` is the thread, `None` when it has a reason to be slow.
+    /// Examines the thread once more. `place` changes whenever the thread gets on, and is `None` when there is nothing to
+    /// wait for; `thread` is the thread, `None` when it has a reason to be slow.
     pub fn look(&mut self, place: Option<(u64, u64)>, thread: Option<&channel::Thread>) {
         if place.is_none() || place != self.place {
             *self = Stuck { place, ..Stuck::default() };
@@ -47,7 +47,7 @@ impl Stuck {
     }
 }
 
-/// Nanoseconds that a thread has run so far; those of its process, if that is another one, and 0 once it is gone. Asked without a
+/// Nanoseconds that a thread has run so far; those of its process, if that is another one, and 0 once it is gone. Read without a
 /// descriptor: one that is open for a moment takes a number that the server is about to get.
 fn cpu_time_of(thread: &channel::Thread) -> u64 {
     let process = thread.process.load(Ordering::Relaxed);

@@ -82,7 +82,7 @@ pub struct Thread {
     pub attached: bool,
     /// Number of the thread within its process, from 0.
     pub index: u16,
-    /// Signals that are held back, see `held`: the set of them as the kernel has it.
+    /// Deferred signals, see `deferred`: the set of them as the kernel has it.
     pub pending: AtomicU64,
     /// Those of them that the library keeps, and not the kernel.
     pub kept: u64,
@@ -100,7 +100,7 @@ pub struct Thread {
     pub released: c_int,
     /// Where it is delivered.
     pub released_at: i32,
-    /// One more than the kernel's number of the timer for signals that are held back, 0 before there is one.
+    /// One more than the kernel's number of the timer for deferred signals, 0 before there is one.
     pub timer: c_int,
     /// Where the system call under way was made, if that is outside of libc.
     pub raw_call: *mut libc::c_void,
@@ -145,7 +145,7 @@ pub struct Thread {
     /// Player: number of turns in the list.
     pub turn_count: u64,
     /// Player: the turn that the thread has.
-    pub held: Option<u64>,
+    pub own_turn: Option<u64>,
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`; `rdtsc` and `rdpid`.
     pub clocks: [i64; 18],
@@ -155,7 +155,7 @@ pub struct Thread {
     pub loose: bool,
     /// Player: bytes that the call under way offers to send.
     pub offered: u32,
-    /// Player: the call under way asked not to wait.
+    /// Player: the call under way must not wait.
     pub no_wait: bool,
     /// Player: a copy of the last record of `times`.
     pub last_times: [u64; 12],

@@ -72,14 +72,14 @@ pub trait Status {
     /// What of it depends on when and where the file was made.
     fn marks(&self) -> FileMarks;
 
-    /// What tells it from other files in every run: type and permissions, and size.
+    /// What distinguishes it from other files in every run: type and permissions, and size.
     fn kind(&self) -> [u8; 12];
 
     /// Sets what depends on when and where the file was made.
     fn set_marks(&mut self, marks: &FileMarks);
 
-    /// Sets each time of the file to what `told` makes of its seconds and nanoseconds.
-    fn map_times(&mut self, told: impl FnMut(i64, i64) -> (i64, i64));
+    /// Sets each time of the file to what `shift` makes of its seconds and nanoseconds.
+    fn map_times(&mut self, shift: impl FnMut(i64, i64) -> (i64, i64));
 }
 
 /// Mode and size of a file in one.
@@ -132,13 +132,13 @@ macro_rules! statuses {
             }
 
             #[allow(clippy::unnecessary_cast, reason = "fields of i386 have 32 bits")]
-            fn map_times(&mut self, mut told: impl FnMut(i64, i64) -> (i64, i64)) {
+            fn map_times(&mut self, mut shift: impl FnMut(i64, i64) -> (i64, i64)) {
                 for (seconds, nanoseconds) in [
                     (&mut self.st_atime, &mut self.st_atime_nsec),
                     (&mut self.st_mtime, &mut self.st_mtime_nsec),
                     (&mut self.st_ctime, &mut self.st_ctime_nsec),
                 ] {
-                    let time = told(*seconds as i64, *nanoseconds as i64);
+                    let time = shift(*seconds as i64, *nanoseconds as i64);
                     (*seconds, *nanoseconds) = (time.0 as _, time.1 as _);
                 }
             }
@@ -173,9 +173,9 @@ impl Status for time64::Stat {
         self.map_times(|_, _| parted(times.next().unwrap_or_default()));
     }
 
-    fn map_times(&mut self, mut told: impl FnMut(i64, i64) -> (i64, i64)) {
+    fn map_times(&mut self, mut shift: impl FnMut(i64, i64) -> (i64, i64)) {
         self.times = self.times.map(|time| {
-            let (tv_sec, tv_nsec) = told(time.tv_sec, time.tv_nsec.into());
+            let (tv_sec, tv_nsec) = shift(time.tv_sec, time.tv_nsec.into());
             time64::timespec { tv_sec, tv_nsec: tv_nsec as i32, ..time }
         });
     }
@@ -203,9 +203,9 @@ impl Status for libc::statx {
         self.map_times(|_, _| parted(times.next().unwrap_or_default()));
     }
 
-    fn map_times(&mut self, mut told: impl FnMut(i64, i64) -> (i64, i64)) {
+    fn map_times(&mut self, mut shift: impl FnMut(i64, i64) -> (i64, i64)) {
         for time in [&mut self.stx_atime, &mut self.stx_mtime, &mut self.stx_ctime, &mut self.stx_btime] {
-            let (seconds, nanoseconds) = told(time.tv_sec, time.tv_nsec.into());
+            let (seconds, nanoseconds) = shift(time.tv_sec, time.tv_nsec.into());
             (time.tv_sec, time.tv_nsec) = (seconds, nanoseconds as u32);
         }
     }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use prony_decoder::{Answer, Datagram, Decoder, Direction, Field, Value, serve};
+use prony_decoder::{Datagram, Decoded, Decoder, Direction, Field, Value, serve};
 use prony_testing::clients::quake::bits::{Ends, Reader, scramble};
 use prony_testing::clients::quake::delta::{
     ENTITY, ENTITY_BITS, Entity, LISTS, NO_ENTITY, PLAYER, Player, read_entity, read_player,
@@ -53,34 +53,34 @@ impl Decoder for Quake {
         "Quake III 71"
     }
 
-    fn decode(&mut self, datagram: &Datagram) -> Answer {
+    fn decode(&mut self, datagram: &Datagram) -> Decoded {
         let Datagram { process, socket, peer, payload, direction, .. } = datagram;
         if datagram.is_stream {
-            return Answer::Opaque(String::new());
+            return Decoded::Opaque(String::new());
         }
         let client = self.clients.entry((*process, *socket, peer.clone())).or_default();
         if let Some(text) = payload.strip_prefix(b"\xff\xff\xff\xff") {
             if *direction == Direction::FromServer {
                 client.connectionless(text);
             }
-            return Answer::Opaque(String::new());
+            return Decoded::Opaque(String::new());
         }
-        let Some(challenge) = client.challenge else { return Answer::Opaque("the challenge was not seen".to_owned()) };
+        let Some(challenge) = client.challenge else { return Decoded::Opaque("the challenge was not seen".to_owned()) };
         match direction {
             Direction::ToServer => {
                 if let Some((_, message)) = client.to_server.add(payload, CLIENT_HEAD_BYTES) {
                     // What a client says is the same on both sides; only its commands are needed.
                     let _ = client.read_client_message(&self.code, challenge, message);
                 }
-                Answer::Opaque(String::new())
+                Decoded::Opaque(String::new())
             }
             Direction::FromServer => match client.to_client.add(payload, SERVER_HEAD_BYTES) {
-                None if client.to_client.is_within() => Answer::Held,
-                None => Answer::Opaque("a fragment is missing".to_owned()),
+                None if client.to_client.is_within() => Decoded::Held,
+                None => Decoded::Opaque("a fragment is missing".to_owned()),
                 Some((sequence, message)) => match client.read_server_message(&self.code, challenge, sequence, message)
                 {
-                    Ok(fields) => Answer::Fields(fields),
-                    Err(Ends) => Answer::Opaque(format!("message {sequence} cannot be read")),
+                    Ok(fields) => Decoded::Fields(fields),
+                    Err(Ends) => Decoded::Opaque(format!("message {sequence} cannot be read")),
                 },
             },
         }

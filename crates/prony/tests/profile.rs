@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use prony_testing::{Answer, program, prony};
+use prony_testing::{CommandOutput, program, prony};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn run(directory: &Path, arguments: &[&str]) -> Answer {
-    Answer::to(prony().args(arguments).current_dir(directory))
+fn run(directory: &Path, arguments: &[&str]) -> CommandOutput {
+    CommandOutput::to(prony().args(arguments).current_dir(directory))
 }
 
 fn place() -> TempDir {

@@ -43,7 +43,7 @@ pub struct RecordOptions {
     pub replace: bool,
     /// The server and its arguments.
     pub command: Vec<OsString>,
-    /// Text that asks the server on its standard input to end when `limit` is over, instead of SIGTERM. Its input is then a pipe
+    /// Text that makes the server end, on its standard input, when `limit` is over, instead of SIGTERM. Its input is then a pipe
     /// with nothing else in it.
     pub end_input: Option<Vec<u8>>,
     /// Directories to archive at the start.
@@ -129,7 +129,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
 const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
-/// Time that a server has to end by itself after it was asked to.
+/// Time that a server has to end by itself after the request.
 const GRACE: Duration = Duration::from_secs(10);
 /// A server waits that long for a search of its objects, which takes much longer in a build without optimization.
 const SEARCH: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_000 } else { 250 });
@@ -200,7 +200,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     channel.hide(inode(&partial));
     channel.hide_replaced(inode(&options.output));
     let libraries = Libraries::in_memory().map_err(system("hold the preload library in memory"))?;
-    let asked = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
+    let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
         false => None,
@@ -259,7 +259,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         outputs: 0,
         output_bytes: 0,
     };
-    let ended = recording.run(options.limit, &asked, progress).map_err(|broken| {
+    let ended = recording.run(options.limit, &interrupt, progress).map_err(|broken| {
         recording.end_server();
         match (broken, recording.writer.flush_block()) {
             (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => write(error),
@@ -318,7 +318,7 @@ impl From<DrainError> for RunError {
 }
 
 struct Recording {
-    /// Pipe on which the server is asked to end, and the text for that.
+    /// Pipe with the request to the server to end, and the text of it.
     end_input: Option<(File, Vec<u8>)>,
     channel: Channel,
     server: Launched,
@@ -357,14 +357,14 @@ impl Recording {
     fn run(
         &mut self,
         limit: Option<Duration>,
-        asked: &Interrupt,
+        interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ExitStatus, RunError> {
         let start = Instant::now();
         let mut deadline = limit.map(|limit| start + limit);
         let mut block_at = start + BLOCK_EVERY;
         let (mut terminate_at, mut kill_at, mut leave_at) = (None, None, None);
-        // The signal that asks the processes to end which the first one leaves behind.
+        // The signal that ends the processes which the first one leaves behind.
         let mut last_request = None;
         let mut ended = None;
         loop {
@@ -384,7 +384,7 @@ impl Recording {
                     file_bytes: self.writer.file_bytes(),
                 });
             }
-            if let Some(signal) = asked.take() {
+            if let Some(signal) = interrupt.take() {
                 self.look_beside();
                 self.server.signal(signal);
                 last_request = Some(signal);
@@ -432,13 +432,13 @@ impl Recording {
         }
     }
 
-    /// Asks the server to end, and lets it: what it still writes down is thrown away.
+    /// Signals the server to end, and lets it: what it still writes down is thrown away.
     fn end_server(&mut self) {
         self.server.signal(SIGTERM);
         let deadline = Instant::now() + GRACE;
-        let mut told = false;
+        let mut signaled = false;
         while Instant::now() < deadline && (matches!(self.server.ended(), Ok(None)) || self.others_run()) {
-            told = told || self.signal_left_behind(SIGTERM);
+            signaled = signaled || self.signal_left_behind(SIGTERM);
             if self.channel.drain(|_, _, _, _| {}).is_err() {
                 return;
             }
@@ -457,7 +457,7 @@ impl Recording {
         processes.into_iter().skip(1).filter(|&pid| pid > 0 && Launched::runs(pid))
     }
 
-    /// Asks the others to end once the process that was started has gone and left them behind. False while it runs.
+    /// Signals the others to end once the process that was started has gone and left them behind. False while it runs.
     fn signal_left_behind(&self, signal: i32) -> bool {
         let gone = self.channel.processes().first().is_some_and(|&first| !Launched::runs(first));
         if gone {
@@ -496,7 +496,7 @@ impl Recording {
             // What was not searched may make some.
             let makes = |object: &Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
             raw_calls = found.iter().any(|object| !is_ordinary(&object.path) && makes(object));
-            // Its calls cannot be told from those of the server, and some of its threads are none of libc's.
+            // Its calls cannot be distinguished from those of the server, and some of its threads are none of libc's.
             if let Some(path) = found
                 .iter()
                 .map(|object| object.path.as_path())

@@ -1,4 +1,4 @@
-//! Replaying: a build on a demo, as often as asked, and what it came to.
+//! Replaying: a build on a demo, as often as requested, and what it came to.
 
 use crate::channel::{ClockShift, Fault};
 use crate::files::known::KnownDemos;
@@ -29,7 +29,7 @@ use crate::verdict::cause;
 use crate::verdict::compare;
 use crate::verdict::decoded::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::diverged;
-use crate::verdict::failures::{self, Place};
+use crate::verdict::failures::{self, RecordPosition};
 use crate::verdict::listings;
 use crate::verdict::traced;
 use crate::verdict::unrecorded::{self, Times};
@@ -88,7 +88,7 @@ pub struct ReplayOptions {
     pub limits: Limits,
     /// Files of the state keep their bits for set-user-id and set-group-id.
     pub restore_set_ids: bool,
-    /// Flag that is set when a signal asks to stop.
+    /// Flag that is set when a signal requests a stop.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -141,7 +141,7 @@ pub enum ReplayError {
     /// The demo was cut, and that was not allowed.
     #[error("the demo is truncated: {} complete blocks with {} frames remain", .0.blocks, .0.frames)]
     Truncated(Truncation),
-    /// The demo is somebody else's, and what it would do was not allowed.
+    /// The demo is another user's, and what it would do was not allowed.
     #[error("it was not recorded by this user on this machine, and {0}")]
     NotTrusted(Privilege),
     /// The demo is another user's, and its working directory is one that the kernel makes up.
@@ -186,7 +186,7 @@ pub enum ReplayError {
     /// The decoder does not do what a decoder does.
     #[error(transparent)]
     Decoder(DecoderError),
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,
     /// Something of the system failed.
@@ -314,7 +314,7 @@ impl<'a> Planned<'a> {
 /// Guard, so that remains of killed replays are looked for once.
 static SWEPT: Once = Once::new();
 
-/// Replays a demo as often as `options` asks and compares the replays. `progress` is called a few times a second.
+/// Replays a demo as often as `options` says and compares the replays. `progress` is called a few times a second.
 ///
 /// # Errors
 /// [`ReplayError`] when nothing could be run; a build that diverges is no error.
@@ -417,8 +417,8 @@ impl<'a> Replayer<'a> {
         }
 
         let mut reasons = Vec::new();
-        let told_reasons = if options.ignore_environment { None } else { Some(&mut reasons) };
-        let mut surroundings = examine_surroundings(&demo, found, &mut warnings, told_reasons);
+        let reasons_to_fill = if options.ignore_environment { None } else { Some(&mut reasons) };
+        let mut surroundings = examine_surroundings(&demo, found, &mut warnings, reasons_to_fill);
         surroundings.command_given = build;
         surroundings.recorded_build = is_recorded(demo.header(), &program, &command);
         let (tape, libraries) = lay_out(&mut demo, listed, &program)?;
@@ -621,9 +621,9 @@ fn examine(
 ) -> Result<(), ReplayError> {
     let Some(found) = &report.divergence else { return Ok(()) };
     let Circumstances { cwd, demo_inode, recorded_for_ns, replay_began } = *circumstances;
-    let place = Place { process: found.process, thread: found.thread, record: found.record };
+    let place = RecordPosition { process: found.process, thread: found.thread, record: found.record };
     let (failures, all) = &outcome.failures;
-    (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
+    (report.failed_calls, report.unfailed_calls) = failures::compared(demo, failures, *all, &place)?;
     report.listings = listings::changed(demo, failures, cwd, demo_inode)?;
     report.passed = diverged::passed(demo, outcome)?;
     let times = Times {
@@ -696,7 +696,7 @@ fn warnings_of(withheld: &Withheld, origin: Origin) -> impl Iterator<Item = Warn
     dropped.into_iter().chain(replaced)
 }
 
-/// True if this is the program that was recorded, with its arguments; `None` where that cannot be told.
+/// True if this is the program that was recorded, with its arguments; `None` where that is unknown.
 fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Option<bool> {
     let arguments = |command: &[OsString]| command.iter().skip(1).cloned().collect::<Vec<_>>();
     let recorded: Vec<OsString> = header.argv.iter().map(|argument| regular::os(argument)).collect();
@@ -853,7 +853,7 @@ fn judge_decoded<R: io::Read + io::Seek>(
 
 /// This many verified bytes say something of a build, however often its loop turned meanwhile.
 const ENOUGH_BYTES: u64 = 1000;
-/// With fewer, a server that ran for longer than this many frames was hardly asked anything.
+/// With fewer, a server that ran for longer than this many frames had hardly any work.
 const FEW_FRAMES: u64 = 50;
 
 /// True if this many verified bytes say little: fewer than enough, and than one a frame of a server that ran for long.

@@ -1,8 +1,8 @@
 //! What the tests, benchmarks and examples of several crates share. A development dependency only, and never published.
 #![forbid(unsafe_code)]
 
-mod answer;
 pub mod clients;
+mod command;
 pub mod compile;
 pub mod enet;
 pub mod random;
@@ -15,4 +15,4 @@ pub mod studies;
 pub mod synthetic;
 pub mod trees;
 
-pub use answer::{Answer, cache_home, program, prony, state_home, target_tmp};
+pub use command::{CommandOutput, cache_home, program, prony, state_home, target_tmp};

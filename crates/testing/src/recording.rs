@@ -62,7 +62,7 @@ impl Server {
     }
 }
 
-/// Tells the clients when the recording has ended.
+/// Signals the clients that the recording has ended.
 pub struct Stop<'a> {
     ended: &'a AtomicBool,
     recorder: u32,
@@ -74,12 +74,12 @@ impl Stop<'_> {
         self.ended
     }
 
-    /// True when there is nobody left to talk to.
+    /// True once the recording has ended.
     pub fn is_set(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Asks again and again until the server answers; false when the recording ended before.
+    /// Retries until the server answers; false when the recording ended before.
     pub fn until(&self, mut answers: impl FnMut() -> bool) -> bool {
         while !answers() {
             if self.is_set() {
@@ -112,7 +112,7 @@ impl Stop<'_> {
     }
 
     /// Waits for the end. What a client does whose server hung up: when that was the end of the
-    /// recording it follows at once, and when it was not, the client's tally tells.
+    /// recording it follows at once, and when it was not, the client's tally shows it.
     pub fn wait(&self) {
         self.until(|| false);
     }

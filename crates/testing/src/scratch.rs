@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-use crate::{Answer, cache_home, prony};
+use crate::{CommandOutput, cache_home, prony};
 
 /// A directory of its own for one test; stays behind when the test fails, and says where.
 pub struct Scratch {
@@ -93,13 +93,13 @@ impl Scratch {
     }
 
     /// Runs `prony` in the directory; one that does not come to an end is a failure, not a test that never ends.
-    pub fn prony(&self, arguments: &[impl AsRef<OsStr>]) -> Answer {
+    pub fn prony(&self, arguments: &[impl AsRef<OsStr>]) -> CommandOutput {
         let command = self.command(arguments);
         let mut limited = Command::new("timeout");
         limited.args(["--kill-after=5", NEVER_ENDS_S]).arg(command.get_program());
         limited.args(command.get_args()).current_dir(&self.path);
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let answer = Answer::to(&mut limited);
+        let answer = CommandOutput::to(&mut limited);
         assert!(![Some(124), Some(137)].contains(&answer.code), "it waits for ever: {answer:?}");
         answer
     }
@@ -110,7 +110,7 @@ impl Drop for Scratch {
         if std::thread::panicking() {
             eprintln!("what the test left is in {}", self.path.display());
         } else {
-            // A file that vanishes meanwhile is no reason to fail a test that held.
+            // A file that vanishes meanwhile is no reason to fail a test that passed.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
@@ -158,7 +158,7 @@ impl Turn {
     pub fn take() -> Turn {
         let mut running = ENDED
             .wait_while(lock_running(), |running| *running >= STORIES_AT_ONCE)
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         *running += 1;
         Turn
     }
@@ -173,5 +173,5 @@ impl Drop for Turn {
 
 fn lock_running() -> MutexGuard<'static, usize> {
     // A story that failed while it held the lock left a number that is still right.
-    RUNNING.lock().unwrap_or_else(|held| held.into_inner())
+    RUNNING.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

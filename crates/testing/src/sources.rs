@@ -8,7 +8,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
 }
 
-/// Files at or below a path, of those that are wanted. Folders are asked for as well; links to folders are not followed.
+/// Files at or below a path, of those that are wanted. Folders are checked as well; links to folders are not followed.
 pub fn files_below(path: &Path, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     if path.is_file() {
         return vec![path.to_owned()];

@@ -21,7 +21,7 @@ impl AddressMap {
         AddressMap { seed, map_loopback, kept, given: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
-    /// False for an address that stays, as it says nothing about anybody or was told to stay.
+    /// False for an address that stays, as it identifies no one or was set to stay.
     pub(super) fn replaces(&self, address: IpAddr) -> bool {
         self.choices(address).is_some()
     }
@@ -53,7 +53,7 @@ impl AddressMap {
         self.taken.contains(&address)
     }
 
-    /// Permitted values of each octet or group; `None` for an address that identifies nobody.
+    /// Permitted values of each octet or group; `None` for an address that identifies no one.
     fn choices(&self, address: IpAddr) -> Option<Vec<RangeInclusive<u16>>> {
         if self.kept.contains(&address.to_canonical()) {
             return None;

@@ -83,17 +83,17 @@ impl Anonymizer {
         let trailer = self.trailer(demo.trailer().cloned().unwrap_or_default());
         let mut writer = Writer::new(out, &header, WriterOptions::default())?;
         for dir in demo.archives() {
-            let mut held = Vec::new();
+            let mut chunk = Vec::new();
             self.state_archive(demo.state_archive(dir), |bytes| {
-                held.extend_from_slice(bytes);
+                chunk.extend_from_slice(bytes);
                 // A block for each piece of the archive would compress badly.
-                if held.len() >= CHUNK_BYTES {
-                    writer.state_chunk(dir, &held)?;
-                    held.clear();
+                if chunk.len() >= CHUNK_BYTES {
+                    writer.state_chunk(dir, &chunk)?;
+                    chunk.clear();
                 }
                 Ok(())
             })?;
-            writer.state_chunk(dir, &held)?;
+            writer.state_chunk(dir, &chunk)?;
         }
         let mut records = demo.records();
         let mut record = Vec::new();

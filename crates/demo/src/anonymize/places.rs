@@ -17,22 +17,22 @@ pub(super) const HARDWARE_BYTES: usize = 6;
 
 /// A part of a record that is known to be an address or a host name.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum IdentifyingPart {
     Ip4(usize),
     Ip6(usize),
     Name(usize, usize),
     Hardware(usize),
 }
 
-pub(super) fn places(op: Option<Op>, record: &[u8]) -> impl Iterator<Item = Place> {
+pub(super) fn places(op: Option<Op>, record: &[u8]) -> impl Iterator<Item = IdentifyingPart> {
     let mut found = Vec::new();
     let mut paths = 0;
     for part in Parts::new(record) {
         match (PartKind::from_number(part.kind), op) {
             // The bare addresses of a `hostent`.
             (Some(PartKind::Addr), Some(Op::Gethostbyname)) => match part.bytes.len() {
-                4 => found.push(Place::Ip4(part.offset)),
-                16 => found.push(Place::Ip6(part.offset)),
+                4 => found.push(IdentifyingPart::Ip4(part.offset)),
+                16 => found.push(IdentifyingPart::Ip6(part.offset)),
                 _ => {}
             },
             (Some(PartKind::Addr), _) => found.extend(socket_address(part.bytes, part.offset)),
@@ -61,28 +61,28 @@ pub(super) fn places(op: Option<Op>, record: &[u8]) -> impl Iterator<Item = Plac
     found.into_iter()
 }
 
-fn c_string(bytes: &[u8], at: usize) -> Place {
-    Place::Name(at, bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()))
+fn c_string(bytes: &[u8], at: usize) -> IdentifyingPart {
+    IdentifyingPart::Name(at, bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()))
 }
 
 pub(super) fn is_unix(kind: u8, bytes: &[u8]) -> bool {
     kind == PartKind::Addr as u8 && bytes.starts_with(&[1, 0])
 }
 
-fn socket_address(bytes: &[u8], at: usize) -> Option<Place> {
+fn socket_address(bytes: &[u8], at: usize) -> Option<IdentifyingPart> {
     match u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?) {
-        FAMILY_INET if bytes.len() >= 8 => Some(Place::Ip4(at + 4)),
-        FAMILY_INET6 if bytes.len() >= 24 => Some(Place::Ip6(at + 8)),
+        FAMILY_INET if bytes.len() >= 8 => Some(IdentifyingPart::Ip4(at + 4)),
+        FAMILY_INET6 if bytes.len() >= 24 => Some(IdentifyingPart::Ip6(at + 8)),
         // struct sockaddr_ll: the length of the hardware address at 11, itself at 12.
         FAMILY_PACKET if bytes.len() >= 12 + HARDWARE_BYTES && bytes.get(11) == Some(&(HARDWARE_BYTES as u8)) => {
-            Some(Place::Hardware(at + 12))
+            Some(IdentifyingPart::Hardware(at + 12))
         }
         _ => None,
     }
 }
 
 /// `IP_PKTINFO` (level 0, type 8: two addresses) and `IPV6_PKTINFO` (level 41, type 50).
-fn control(bytes: &[u8], base: usize, found: &mut Vec<Place>) {
+fn control(bytes: &[u8], base: usize, found: &mut Vec<IdentifyingPart>) {
     let mut at = 0;
     while let Some(head) = bytes.get(at..at + 16) {
         let word = |from: usize| crate::record::word(head, from).unwrap_or_default().cast_signed();
@@ -92,8 +92,8 @@ fn control(bytes: &[u8], base: usize, found: &mut Vec<Place>) {
         };
         let content = base + at + 16;
         match (word(8), word(12), length - 16) {
-            (0, 8, 12..) => found.extend([Place::Ip4(content + 4), Place::Ip4(content + 8)]),
-            (41, 50, 16..) => found.push(Place::Ip6(content)),
+            (0, 8, 12..) => found.extend([IdentifyingPart::Ip4(content + 4), IdentifyingPart::Ip4(content + 8)]),
+            (41, 50, 16..) => found.push(IdentifyingPart::Ip6(content)),
             _ => {}
         }
         at += length.next_multiple_of(8);

@@ -57,18 +57,18 @@ fn an_address_is_the_same_one_in_records_and_in_both_directions_of_text() {
 }
 
 #[test]
-fn loopback_stays_unless_told() {
+fn loopback_stays_by_default() {
     let records = [record(Op::Bind).with_part(PartKind::Addr, &sockaddr("127.0.0.1:80"))];
     assert_eq!(anonymized(AnonymizeOptions::default(), &records).0[0][0], sockaddr("127.0.0.1:80"));
-    let told = AnonymizeOptions { map_loopback: true, seed: 5, ..AnonymizeOptions::default() };
-    assert_ne!(anonymized(told, &records).0[0][0], sockaddr("127.0.0.1:80"));
+    let mapped = AnonymizeOptions { map_loopback: true, seed: 5, ..AnonymizeOptions::default() };
+    assert_ne!(anonymized(mapped, &records).0[0][0], sockaddr("127.0.0.1:80"));
     let kept = AnonymizeOptions { keep_addresses: true, ..AnonymizeOptions::default() };
     let records = [record(Op::Bind).with_part(PartKind::Addr, &sockaddr("10.1.2.3:80"))];
     assert_eq!(anonymized(kept, &records).0[0][0], sockaddr("10.1.2.3:80"));
 }
 
 #[test]
-fn host_names_are_replaced_where_they_are_told_and_where_they_are_used() {
+fn host_names_are_replaced_where_they_are_defined_and_where_they_are_used() {
     let mut utsname = vec![0; UTSNAME_FIELD_BYTES * UTSNAME_FIELDS];
     utsname[..5].copy_from_slice(b"Linux");
     utsname[65..72].copy_from_slice(b"gamebox");
@@ -138,8 +138,8 @@ fn the_bytes_of_addresses_are_replaced_in_payloads() {
     assert_eq!(parts[2][0][1..17], parts[0][0][8..24]);
     assert_ne!(parts[2][0], list);
     assert_eq!(parts[3][0], second, "four bytes may be anything");
-    let told = AnonymizeOptions { raw_addresses: true, ..AnonymizeOptions::default() };
-    let (parts, _) = anonymized(told, &records);
+    let raw = AnonymizeOptions { raw_addresses: true, ..AnonymizeOptions::default() };
+    let (parts, _) = anonymized(raw, &records);
     let address = &parts[1][0][4..8];
     assert_ne!(address, [10, 0, 0, 7]);
     assert_eq!(parts[3][0][1..5], *address);

@@ -6,12 +6,12 @@ pub(super) struct Window {
     bytes: Vec<u8>,
     /// Start of the undecided bytes.
     start: usize,
-    /// Bytes of the stream before those that are held.
+    /// Bytes of the stream before those in the window.
     gone: u64,
 }
 
 impl Window {
-    /// Adds bytes and lets `look` see all that is held: the bytes, where the undecided begin, how
+    /// Adds bytes and lets `look` see the window: the bytes, where the undecided begin, how
     /// many bytes of the stream went before, and whether the stream ends. It answers up to where
     /// it has decided. `context`: bytes before that place to keep.
     pub(super) fn push(

@@ -68,7 +68,7 @@ struct Clock {
 
 /// State of a process at the beginning of a block.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct ProcessPosition {
     pub(crate) order: u64,
     pub(crate) time_us: u64,
 }
@@ -91,7 +91,7 @@ impl Encoder {
         clippy::indexing_slicing,
         reason = "templates, processes and slots are numbered by this encoder as it makes them, and stay for the block"
     )]
-    pub(crate) fn push(&mut self, process: u16, record: &[u8], head: &Head, place: &mut Place) {
+    pub(crate) fn push(&mut self, process: u16, record: &[u8], head: &Head, place: &mut ProcessPosition) {
         let process = self.process_index(process, place);
         let mut template = Template {
             op: head.op,
@@ -148,7 +148,7 @@ impl Encoder {
         }
     }
 
-    fn process_index(&mut self, id: u16, place: &Place) -> u16 {
+    fn process_index(&mut self, id: u16, place: &ProcessPosition) -> u16 {
         // Nearly always the process of the record before, or one of a few.
         if let Some(index) = self.processes.iter().position(|process| process.id == id) {
             return index as u16;

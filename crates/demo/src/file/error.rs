@@ -51,7 +51,7 @@ pub enum DemoError {
     /// The demo has no such frame.
     #[error("frame {frame} expected below {frames}")]
     NoFrame {
-        /// Number of the frame asked for, from 0.
+        /// Number of the frame requested, from 0.
         frame: usize,
         /// Frames that the demo has.
         frames: usize,

@@ -21,7 +21,7 @@ pub(crate) const COMMIT_BYTES: u64 = (BLOCK_HEAD_BYTES + COLUMN_HEAD_BYTES + 24)
 /// Demo file that is open for reading.
 ///
 /// Opening reads the header, the trailer and the index; a demo without a commit marker is read
-/// once as a whole instead. Records are checked and decoded block by block as they are asked for.
+/// once as a whole instead. Records are checked and decoded block by block as they are read.
 pub struct Demo<R> {
     pub(crate) from: R,
     pub(crate) unpacker: Unpacker,
@@ -142,7 +142,7 @@ impl<R: Read + Seek> Demo<R> {
 
     /// The archive of state directory `dir`, or [`FILES_ARCHIVE`]; empty when the demo has none.
     pub fn state_archive(&mut self, dir: u32) -> StateArchive<'_, R> {
-        StateArchive { demo: self, dir, next_block: 0, chunk: 0, held: Vec::new(), at: 0 }
+        StateArchive { demo: self, dir, next_block: 0, chunk: 0, unpacked: Vec::new(), at: 0 }
     }
 
     /// All records in the order they were pushed.
@@ -363,7 +363,7 @@ impl Commit {
     }
 }
 
-/// Walks over records; each one is lent until the next is asked for.
+/// Walks over records; each one is lent until the next is read.
 pub struct Records<'a, R> {
     demo: &'a mut Demo<R>,
     next_block: usize,
@@ -496,7 +496,7 @@ pub struct StateArchive<'a, R> {
     dir: u32,
     next_block: usize,
     chunk: u64,
-    held: Vec<u8>,
+    unpacked: Vec<u8>,
     at: usize,
 }
 
@@ -522,8 +522,8 @@ impl<R: Read + Seek> StateArchive<'_, R> {
                 return Err(self.demo.wrong(number, problem));
             }
             self.chunk += 1;
-            self.held.clear();
-            self.held.extend_from_slice(self.demo.unpacker.column(WHOLE_COLUMN));
+            self.unpacked.clear();
+            self.unpacked.extend_from_slice(self.demo.unpacker.column(WHOLE_COLUMN));
             self.at = 0;
             return Ok(true);
         }
@@ -534,7 +534,7 @@ impl<R: Read + Seek> StateArchive<'_, R> {
 impl<R: Read + Seek> Read for StateArchive<'_, R> {
     /// Errors other than those of the stream are [`DemoError`]s inside of [`io::ErrorKind::InvalidData`].
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.held.len() {
+        while self.at == self.unpacked.len() {
             let more = self.next_chunk().map_err(|error| match error {
                 DemoError::Io(error) => error,
                 error => io::Error::new(io::ErrorKind::InvalidData, error),
@@ -543,7 +543,7 @@ impl<R: Read + Seek> Read for StateArchive<'_, R> {
                 return Ok(0);
             }
         }
-        let bytes = self.held.get(self.at..).unwrap_or_default().read(buffer)?;
+        let bytes = self.unpacked.get(self.at..).unwrap_or_default().read(buffer)?;
         self.at += bytes;
         Ok(bytes)
     }

@@ -51,7 +51,7 @@ pub enum FileRole {
     State,
     /// The executable of the server itself.
     Executable,
-    /// Asked for and not there.
+    /// Looked for and not there.
     Missing,
     /// File that was only read, and that a program without records wrote while the server ran.
     WrittenByOthers,

@@ -88,7 +88,7 @@ impl<'a> Input<'a> {
         self.number().map(unzigzag)
     }
 
-    /// A number that fits the type asked for.
+    /// A number that fits the type requested.
     pub(crate) fn fitting<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.number()?).ok()
     }

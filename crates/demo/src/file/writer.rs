@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::block::{Kind, Packer};
-use super::encode::{Encoder, Place};
+use super::encode::{Encoder, ProcessPosition};
 use super::error::WriteError;
 use super::index::{BlockEntry, FrameEntry, INDEX_BEFORE_COLUMN, IndexEncoder};
 use super::trailer::{Totals, Trailer};
@@ -46,7 +46,7 @@ pub struct Writer<W: Write> {
     index_before: Option<(u64, u32)>,
     /// First record and block of the frame that process 0 is in.
     frame: Option<(u64, u32)>,
-    places: BTreeMap<u16, Place>,
+    places: BTreeMap<u16, ProcessPosition>,
     state_chunks: BTreeMap<u32, u64>,
     totals: Totals,
 }

@@ -15,7 +15,7 @@ const SLOWEST: usize = 100;
 /// Units at each end that are kept before those between.
 const ENDS: usize = 50;
 
-/// The units of which the calls are kept: around a divergence, those asked for, the slowest, both ends, and of the others
+/// The units of which the calls are kept: around a divergence, those requested, the slowest, both ends, and of the others
 /// once in this many, until there are as many calls as may be.
 pub(super) fn chosen(timeline: &Timeline, interest: &Interest) -> BTreeSet<u32> {
     let units = timeline.units.len() as u64;

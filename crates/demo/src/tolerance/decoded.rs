@@ -1,6 +1,6 @@
 //! Fields that a decoder names: which rule allows a difference, and how the differences grow.
 
-use super::drift::{Growth, Place, growth, median_of, raise};
+use super::drift::{Growth, Location, growth, median_of, raise};
 use super::number::{float_distance, ordinal_double, ordinal_single};
 use super::{Ports, Rules};
 use prony_decoder::Value;
@@ -292,7 +292,7 @@ impl DecodedSummary {
 /// Gathers what differs in decoded fields.
 #[derive(Debug, Default)]
 pub struct DecodedDrifts {
-    /// Counts and places that are told as they are.
+    /// Counts and places that are reported as they are.
     pub summary: DecodedSummary,
     ruled: BTreeMap<(usize, usize), Ruled>,
     discrete: BTreeMap<String, DiscreteField>,
@@ -304,7 +304,7 @@ struct Ruled {
     differing: u64,
     all: Vec<f64>,
     frame_max: Vec<(u64, f64)>,
-    worst: Option<(f64, String, Place)>,
+    worst: Option<(f64, String, Location)>,
 }
 
 /// Most kinds of discrete fields that are distinguished: their names come from a decoder.
@@ -314,7 +314,7 @@ impl DecodedDrifts {
     /// Adds a difference at this place. Returns the largest distance that its rule allows.
     pub fn add(&mut self, found: FieldComparison, at: &DifferenceAt, rules: &Rules) -> Option<f64> {
         self.summary.values_differing += 1;
-        let place = Place { frame: at.frame, record: at.record };
+        let place = Location { frame: at.frame, record: at.record };
         match found {
             FieldComparison::Allowed { rule, apart } => self.add_ruled(rule, apart, &at.field, place, false),
             FieldComparison::Beyond { rule, apart } => self.add_ruled(rule, apart, &at.field, place, true),
@@ -347,7 +347,7 @@ impl DecodedDrifts {
         within
     }
 
-    fn add_ruled(&mut self, rule: (usize, usize), apart: Option<f64>, field: &str, place: Place, beyond: bool) {
+    fn add_ruled(&mut self, rule: (usize, usize), apart: Option<f64>, field: &str, place: Location, beyond: bool) {
         let ruled = self.ruled.entry(rule).or_default();
         ruled.differing += 1;
         ruled.beyond += u64::from(beyond);

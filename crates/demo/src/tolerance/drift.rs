@@ -163,7 +163,7 @@ impl Drift {
 
 /// Place of a difference.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) frame: u64,
     pub(super) record: u64,
 }

@@ -107,7 +107,7 @@ impl Rules {
     /// Parses the text of a tolerance file.
     ///
     /// # Errors
-    /// [`RuleError`] at the first thing that is not as the format asks, unknown keys included.
+    /// [`RuleError`] at the first thing that is not as the format requires, unknown keys included.
     pub fn parse(text: &str) -> Result<Rules, RuleError> {
         let read = toml::from_str::<FileText>(text)
             .map_err(|error| Misplaced(error.span().unwrap_or(0..0), error.message().replace('\n', ", ")))

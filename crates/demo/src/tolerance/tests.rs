@@ -181,7 +181,7 @@ fn every_mistake_names_its_line_and_column() {
 }
 
 #[test]
-fn drift_tells_which_field_grew_and_how_fast() {
+fn drift_reports_which_field_grew_and_how_fast() {
     let rules = rules();
     let mut drift = Drift::new();
     drift.add_identical();

@@ -13,7 +13,7 @@ use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
 use super::super::widths::wide;
 use super::socket::{received, runs_of, scatter, sent, vector_length};
-use super::{asked, blocking, enter, leave, recorded};
+use super::{blocking, byte_count, enter, leave, recorded};
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
@@ -36,7 +36,7 @@ unsafe fn logged(
         let errno = errno();
         if recording {
             let piece = if value > 0 { content(value as usize) } else { Piece::Nothing };
-            recorder::emit(thread, Op::LogWrite, fd, asked(total), outcome(value), &[piece]);
+            recorder::emit(thread, Op::LogWrite, fd, byte_count(total), outcome(value), &[piece]);
         } else if let Some(answer) = player::take_if_there(thread, Op::LogWrite, fd) {
             let mut rest = answer.part(PartKind::Out, 0);
             let mut differing = rest.len().abs_diff(total);
@@ -73,7 +73,7 @@ unsafe fn received_vector(
             value = blocking(thread, op, fd, real);
             let errno = errno();
             let piece = if value > 0 { Piece::Vector(PartKind::In, vector, value as usize) } else { Piece::Nothing };
-            recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
+            recorder::emit(thread, op, fd, byte_count(room), outcome(value), &[piece]);
             set_errno(errno);
         } else {
             let given = player::take_input(thread, op, fd, room, 0);
@@ -306,7 +306,7 @@ unsafe fn sent_from_file(
             // What was sent stands in the page cache now; it is read back so that a replay can
             // compare it.
             let content = Mapped::of(from, start, value.max(0) as usize);
-            recorder::emit(thread, Op::Sendfile, to, asked(count), outcome(value), &[content.piece()]);
+            recorder::emit(thread, Op::Sendfile, to, byte_count(count), outcome(value), &[content.piece()]);
             set_errno(errno);
         } else {
             let answer = player::take(thread, Op::Sendfile, to);
@@ -373,7 +373,7 @@ unsafe fn received_into_file(from: c_int, to: c_int, to_at: *mut i64, count: siz
 /// A call that moves bytes inside the kernel: only their number is recorded.
 unsafe fn moved(op: Op, to: c_int, count: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
     // SAFETY: there are no pieces.
-    unsafe { recorded(op, to, asked(count), real, |_| [], |answer| answer.within(count)) }
+    unsafe { recorded(op, to, byte_count(count), real, |_| [], |answer| answer.within(count)) }
 }
 
 static MOVED_SAID: AtomicBool = AtomicBool::new(false);

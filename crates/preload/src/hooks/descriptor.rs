@@ -2,7 +2,7 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
-use super::super::player::{self, Answer};
+use super::super::player::{self, CallResult};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
@@ -107,7 +107,7 @@ fn close_directory(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// Closes by `real`; a replay waits for the record that `take` finds.
-fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<Answer>, real: impl FnOnce() -> c_int) -> c_int {
+fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<CallResult>, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own.
     unsafe {
         let (thread, recording) = enter();
@@ -140,7 +140,7 @@ struct InterfaceList {
     buffer: *mut u8,
 }
 
-/// Stands for the list where a program asks only for its length.
+/// Stands for the list where a program wants only its length.
 static NO_INTERFACES: [u8; 1024 * size_of::<libc::ifreq>()] = [0; 1024 * size_of::<libc::ifreq>()];
 
 /// A flush to the disk. Of a standard stream it is answered: what a replay has there may have no disk.
@@ -326,7 +326,7 @@ hooks! {
             mask,
             || real::inotify_add_watch(fd, path, mask) as isize,
             |_| [Piece::path(path)],
-            Answer::number,
+            CallResult::number,
         ) as c_int
     }
 
@@ -362,7 +362,7 @@ hooks! {
             recorder::emit(thread, Op::Fcntl, fd, command as u32, outcome(value as isize), &[]);
             set_errno(errno);
         } else {
-            // The flags of a descriptor are asked and set in pairs; each command has its own order.
+            // The flags of a descriptor are read and set in pairs; each command has its own order.
             let answer = player::take_with(thread, Op::Fcntl, fd, command as u32);
             value = answer.number() as c_int;
             player::done(thread, answer);

@@ -17,7 +17,7 @@ use super::super::thread::PassThrough;
 use super::super::vetted;
 use super::super::widths::plain::off_t;
 use super::pid::made_at;
-use super::{asked, enter, leave};
+use super::{byte_count, enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
@@ -25,17 +25,17 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// Kind of what a path leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathKind {
     Ordinary,
     Kernel,
     Device,
 }
 
-pub(super) unsafe fn place_of(path: *const c_char) -> Place {
+pub(super) unsafe fn kind_of(path: *const c_char) -> PathKind {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
         if path.is_null() || *path != b'/' as c_char {
-            return Place::Ordinary;
+            return PathKind::Ordinary;
         }
         let path = CStr::from_ptr(path).to_bytes();
         let under = |folder: &[u8]| path.starts_with(folder);
@@ -46,13 +46,13 @@ pub(super) unsafe fn place_of(path: *const c_char) -> Place {
                 || under(b"/dev/shm/")
                 || under(b"/dev/fd/")
                 || under(b"/dev/hugepages/");
-            return if plain { Place::Ordinary } else { Place::Device };
+            return if plain { PathKind::Ordinary } else { PathKind::Device };
         }
         if under(b"/proc/") || under(b"/sys/") {
             let follows = under(b"/proc/self/fd/") || path.ends_with(b"/exe") || path.ends_with(b"/root");
-            return if follows { Place::Ordinary } else { Place::Kernel };
+            return if follows { PathKind::Ordinary } else { PathKind::Kernel };
         }
-        Place::Ordinary
+        PathKind::Ordinary
     }
 }
 
@@ -68,9 +68,9 @@ pub(super) unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce
     // SAFETY: the block that `enter` returns is the calling thread's own, and the caller passes a path that is null or
     // a C string.
     unsafe {
-        match place_of(path) {
-            Place::Ordinary if threaded() => ordered(path, flags, real),
-            Place::Ordinary => {
+        match kind_of(path) {
+            PathKind::Ordinary if threaded() => ordered(path, flags, real),
+            PathKind::Ordinary => {
                 let (thread, recording) = enter();
                 let fd = at_path(OPEN, path, real());
                 let errno = errno();
@@ -82,8 +82,8 @@ pub(super) unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce
                 leave(thread);
                 fd
             }
-            Place::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
-            Place::Kernel | Place::Device => device(path, flags, real),
+            PathKind::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
+            PathKind::Kernel | PathKind::Device => device(path, flags, real),
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce
 /// An ordinary file in a process with several threads: which number it gets depends on what the
 /// others do, and must not be one that a replay has given away.
 pub(super) unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own, and `place_of` has looked at the path, which
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `kind_of` has looked at the path, which
     // is a C string.
     unsafe {
         let (thread, recording) = enter();
@@ -170,7 +170,7 @@ fn in_memory(content: &[u8], at: c_int) {
 }
 
 unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own, and `place_of` has looked at the path, which
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `kind_of` has looked at the path, which
     // is a C string. The content lives until the record is written.
     unsafe {
         let (thread, recording) = enter();
@@ -215,7 +215,7 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
     // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes a path that is null or a C
     // string, and as much room as it says.
     unsafe {
-        if place_of(path) != Place::Kernel || CStr::from_ptr(path).to_bytes().ends_with(b"/cwd") {
+        if kind_of(path) != PathKind::Kernel || CStr::from_ptr(path).to_bytes().ends_with(b"/cwd") {
             let length = real();
             returned::at_path(c"readlink", path, to.cast(), usize::try_from(length).unwrap_or(0));
             return length;
@@ -226,7 +226,7 @@ unsafe fn made_up_link(path: *const c_char, to: *mut c_char, room: size_t, real:
             length = real();
             let errno = errno();
             let content = Piece::some(PartKind::Value, to.cast(), usize::try_from(length).unwrap_or(0));
-            recorder::emit(thread, Op::Readlink, -1, asked(room), outcome(length), &[Piece::path(path), content]);
+            recorder::emit(thread, Op::Readlink, -1, byte_count(room), outcome(length), &[Piece::path(path), content]);
             set_errno(errno);
         } else if let Some(answer) = player::take_path(thread, Op::Readlink, CStr::from_ptr(path).to_bytes()) {
             answer.fill(PartKind::Value, 0, to.cast(), room);
@@ -440,12 +440,12 @@ hooks! {
 
     [_IO_fopen] large [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
         let flags = flags_of(mode);
-        match place_of(path) {
-            Place::Ordinary if threaded() => {
+        match kind_of(path) {
+            PathKind::Ordinary if threaded() => {
                 let fd = open64(path, flags, 0o666);
                 if fd < 0 { std::ptr::null_mut() } else { real::fdopen(fd, mode) }
             }
-            Place::Ordinary => {
+            PathKind::Ordinary => {
                 let (thread, recording) = enter();
                 let file = at_path(OPEN, path, real::fopen(path, mode));
                 let errno = errno();
@@ -528,7 +528,7 @@ hooks! {
     }
 }
 
-/// Notes something that a replay cannot bring back, and who asked for it.
+/// Notes something that a replay cannot bring back, and its caller.
 pub(super) fn cannot_record(what: &'static [u8], detail: usize) {
     let mut text = [0; 200];
     let mut line = report::Text { to: &mut text, used: 0 };

@@ -1,6 +1,6 @@
 //! Hooks of the older name resolution, whose answers are a `struct hostent` in memory of libc's or the caller's.
 
-use super::super::player::Answer;
+use super::super::player::CallResult;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::state::{errno, set_errno};
@@ -20,13 +20,13 @@ const LISTED: usize = 16;
 /// Bytes for an answer in static memory: the lists and what they lead to.
 const STATIC_BYTES: usize = 8192;
 
-/// What was found: `h_errno`, the host's name (or the one that was asked for), its other names, and its addresses.
-unsafe fn pieces(found: *const hostent, asked: *const c_char, error: &c_int) -> [Piece; 2 + 2 * LISTED] {
+/// What was found: `h_errno`, the host's name (or the one looked up), its other names, and its addresses.
+unsafe fn pieces(found: *const hostent, requested: *const c_char, error: &c_int) -> [Piece; 2 + 2 * LISTED] {
     let mut pieces = [Piece::Nothing; 2 + 2 * LISTED];
     // SAFETY: the caller passes the name, and what a lookup returned: null, or an entry with lists that end with null.
     unsafe {
         pieces[0] = Piece::value(error);
-        pieces[1] = Piece::path(if found.is_null() { asked } else { (*found).h_name });
+        pieces[1] = Piece::path(if found.is_null() { requested } else { (*found).h_name });
         if !found.is_null() {
             let (names, addresses) = pieces[2..].split_at_mut(LISTED);
             for (piece, name) in names.iter_mut().zip(listed((*found).h_aliases)) {
@@ -56,7 +56,7 @@ struct Room {
 }
 
 impl Room {
-    /// The next bytes, as many as are asked for, aligned to a pointer.
+    /// The next `bytes` bytes, aligned to a pointer.
     fn take(&mut self, bytes: usize) -> Option<*mut u8> {
         let gap = self.next.align_offset(align_of::<*mut c_char>());
         let used = gap.checked_add(bytes)?;
@@ -93,7 +93,7 @@ impl Room {
 }
 
 /// What a replay answers, laid out in this memory; `None` where it has too little.
-fn laid_out(answer: Answer, mut room: Room) -> Option<hostent> {
+fn laid_out(answer: CallResult, mut room: Room) -> Option<hostent> {
     let of = |kind: PartKind| answer.parts().filter(move |part| part.kind == kind as u8).map(|part| part.bytes);
     let addresses = of(PartKind::Addr);
     let length = addresses.clone().next().map_or(0, <[u8]>::len);
@@ -107,18 +107,18 @@ fn laid_out(answer: Answer, mut room: Room) -> Option<hostent> {
 }
 
 /// True where a host was found: one that was not has no address, and a resolver may leave no error.
-fn is_found(answer: Answer) -> bool {
+fn is_found(answer: CallResult) -> bool {
     !answer.is_error() && answer.parts().any(|part| part.kind == PartKind::Addr as u8)
 }
 
 /// `h_errno` of the recording; older demos have none.
-fn error_of(answer: Answer) -> Option<c_int> {
+fn error_of(answer: CallResult) -> Option<c_int> {
     // SAFETY: any bytes are a number.
     unsafe { answer.read_value() }
 }
 
 /// A lookup whose answer is in static memory, as the contract of the call says.
-unsafe fn looked_up(asked: *const c_char, real: impl FnOnce() -> *mut hostent) -> *mut hostent {
+unsafe fn looked_up(requested: *const c_char, real: impl FnOnce() -> *mut hostent) -> *mut hostent {
     static mut MEMORY: [u64; STATIC_BYTES / 8] = [0; STATIC_BYTES / 8];
     // SAFETY: all zero is an entry that is never read.
     static mut ENTRY: hostent = unsafe { std::mem::zeroed() };
@@ -135,7 +135,7 @@ unsafe fn looked_up(asked: *const c_char, real: impl FnOnce() -> *mut hostent) -
                 error.set(*__h_errno_location());
                 if found.get().is_null() { -1 } else { 0 }
             },
-            |_| pieces(found.get(), asked, &*error.as_ptr()),
+            |_| pieces(found.get(), requested, &*error.as_ptr()),
             |answer| {
                 let room = Room { next: (&raw mut MEMORY).cast(), left: STATIC_BYTES };
                 if let Some(entry) = is_found(answer).then(|| laid_out(answer, room)).flatten() {
@@ -155,7 +155,7 @@ unsafe fn looked_up(asked: *const c_char, real: impl FnOnce() -> *mut hostent) -
 /// A lookup whose answer is in memory of the caller's: an entry and a buffer; the result says where the entry is, if there is one,
 /// and `h_errno`.
 unsafe fn looked_up_into(
-    asked: *const c_char,
+    requested: *const c_char,
     (entry, buffer, bytes): (*mut hostent, *mut c_char, size_t),
     (found, error): (*mut *mut hostent, *mut c_int),
     real: impl FnOnce() -> c_int,
@@ -175,7 +175,7 @@ unsafe fn looked_up_into(
                 }
                 0
             },
-            |_| pieces(if result.get() == 0 { *found } else { null_mut() }, asked, &*error),
+            |_| pieces(if result.get() == 0 { *found } else { null_mut() }, requested, &*error),
             |answer| {
                 *found = null_mut();
                 *error = error_of(answer).unwrap_or(0);

@@ -8,7 +8,7 @@ use super::super::state::{self, errno, set_errno};
 use super::super::thread::this;
 use super::process as process_calls;
 use super::raw;
-use super::{asked, enter, leave, recorded, recorded_plain};
+use super::{byte_count, enter, leave, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
@@ -41,7 +41,7 @@ unsafe fn random(op: Op, to: *mut c_void, length: usize, real: impl FnOnce() -> 
         recorded(
             op,
             -1,
-            asked(length),
+            byte_count(length),
             real,
             |result| match result {
                 -1 => [Piece::Nothing],
@@ -199,7 +199,7 @@ hooks! {
     }
 
     [__sysconf] fn sysconf(name: c_int) -> c_long {
-        // Of what `sysconf` tells only the number of processors and the free memory change
+        // Of what `sysconf` returns only the number of processors and the free memory change
         // between machines and moments.
         let varies = [libc::_SC_NPROCESSORS_CONF, libc::_SC_NPROCESSORS_ONLN, libc::_SC_PHYS_PAGES, libc::_SC_AVPHYS_PAGES];
         if !varies.contains(&name) {

@@ -1,5 +1,5 @@
-//! Directories that are listed. Each is listed for real; what it held while recording is in the demo, so that a replay names one
-//! that holds something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
+//! Directories that are listed. Each is listed for real; what it contained while recording is in the demo, so that a replay names one
+//! that contains something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
 
 use super::super::digest;
 use super::super::failures::{at_path, changed};
@@ -10,7 +10,7 @@ use super::super::state::{control, errno, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::Entry;
-use super::file::{Place, ordered, place_of};
+use super::file::{PathKind, kind_of, ordered};
 use super::pid::made_at;
 use super::status::of_path;
 use super::{enter, leave};
@@ -114,10 +114,10 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
 unsafe fn is_compared(path: *const c_char) -> bool {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
-        match place_of(path) {
-            Place::Ordinary => true,
-            Place::Kernel => CStr::from_ptr(path).to_bytes().starts_with(b"/sys/"),
-            Place::Device => false,
+        match kind_of(path) {
+            PathKind::Ordinary => true,
+            PathKind::Kernel => CStr::from_ptr(path).to_bytes().starts_with(b"/sys/"),
+            PathKind::Device => false,
         }
     }
 }
@@ -167,7 +167,7 @@ hooks! {
 
     fn opendir(path: *const c_char) -> *mut DIR {
         const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let directory = if threaded() && place_of(path) == Place::Ordinary {
+        let directory = if threaded() && kind_of(path) == PathKind::Ordinary {
             let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
             if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
         } else {

@@ -48,14 +48,18 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *m
 unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
     // SAFETY: called by the entry of `dlmopen` with the arguments that it pushed.
     unsafe {
-        let asked = &mut *request;
+        let request = &mut *request;
         if state::mode() != PASS_THROUGH {
-            if asked.namespace != libc::LM_ID_BASE {
-                notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
+            if request.namespace != libc::LM_ID_BASE {
+                notes::covered(&[
+                    b"dlmopen(",
+                    name_of(request.path),
+                    b") is not recorded: it would bring another libc",
+                ]);
                 // What `dlerror` says then.
-                asked.path = c"dlmopen under prony: a second libc".as_ptr();
+                request.path = c"dlmopen under prony: a second libc".as_ptr();
             }
-            asked.flags &= !DEEP_BINDING;
+            request.flags &= !DEEP_BINDING;
         }
         let _pass_through = PassThrough::enter();
         DLMOPEN.address()

@@ -72,17 +72,17 @@ pub(super) unsafe fn range_locked(
 unsafe fn operated(operations: *mut sembuf, count: size_t, real: impl Fn(*mut sembuf) -> c_int) -> c_int {
     // SAFETY: the caller passes what its call was given: as many operations as it says.
     unsafe {
-        let asked = std::slice::from_raw_parts(operations, count.min(OPERATIONS));
+        let requested = std::slice::from_raw_parts(operations, count.min(OPERATIONS));
         let waits = |operation: &sembuf| operation.sem_op <= 0 && operation.sem_flg & libc::IPC_NOWAIT as c_short == 0;
         if count > OPERATIONS
-            || !asked.iter().all(|operation| waits(operation) || operation.sem_op > 0)
-            || !asked.iter().any(waits)
+            || !requested.iter().all(|operation| waits(operation) || operation.sem_op > 0)
+            || !requested.iter().any(waits)
         {
             return at_descriptor(c"semop", -1, real(operations));
         }
         let at_once = || {
             let mut copy = [sembuf { sem_num: 0, sem_op: 0, sem_flg: 0 }; OPERATIONS];
-            copy[..count].copy_from_slice(asked);
+            copy[..count].copy_from_slice(requested);
             copy[..count].iter_mut().for_each(|operation| operation.sem_flg |= libc::IPC_NOWAIT as c_short);
             match error_of(real(copy.as_mut_ptr())) {
                 libc::EAGAIN => None,

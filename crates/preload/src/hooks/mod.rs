@@ -34,7 +34,7 @@ pub use process::begin_spawned;
 
 use super::baton;
 use super::descriptors;
-use super::player::{self, Answer};
+use super::player::{self, CallResult};
 use super::recorder::{self, Piece};
 use super::signals;
 use super::state::{errno, outcome, set_errno};
@@ -42,7 +42,7 @@ use super::thread::{self, Thread};
 use prony_demo::{Class, Op};
 use std::sync::atomic::Ordering;
 
-/// The block of the calling thread, in pass-through mode, and whether it records. Signals that were held back
+/// The block of the calling thread, in pass-through mode, and whether it records. Deferred signals
 /// run before.
 #[inline(always)]
 pub fn enter() -> (*mut Thread, bool) {
@@ -56,7 +56,7 @@ pub fn enter() -> (*mut Thread, bool) {
     }
 }
 
-/// Leaves a hook: signals that were held back run now.
+/// Leaves a hook: deferred signals run now.
 #[inline(always)]
 pub unsafe fn leave(thread: *mut Thread) {
     // SAFETY: the caller passes the block that `enter` returned.
@@ -128,7 +128,7 @@ pub unsafe fn recorded<const N: usize>(
     aux: u32,
     real: impl FnOnce() -> isize,
     pieces: impl FnOnce(isize) -> [Piece; N],
-    answer: impl FnOnce(Answer) -> isize,
+    answer: impl FnOnce(CallResult) -> isize,
 ) -> isize {
     // SAFETY: the block that `enter` returns is the calling thread's own; the pieces that the caller names live until
     // they are written.
@@ -164,7 +164,7 @@ pub unsafe fn recorded_if_there(
     fd: i32,
     real: impl FnOnce() -> i32,
     filled: impl FnOnce() -> Piece,
-    fill: impl FnOnce(Answer),
+    fill: impl FnOnce(CallResult),
 ) -> i32 {
     // SAFETY: the block that `enter` returns is the calling thread's own; the piece lives until it is written.
     unsafe {
@@ -192,11 +192,11 @@ pub unsafe fn recorded_if_there(
 #[inline(always)]
 pub unsafe fn recorded_plain(op: Op, fd: i32, aux: u32, real: impl FnOnce() -> isize) -> isize {
     // SAFETY: there are no pieces.
-    unsafe { recorded(op, fd, aux, real, |_| [], Answer::number) }
+    unsafe { recorded(op, fd, aux, real, |_| [], CallResult::number) }
 }
 
-/// A count of bytes as `aux` holds it.
+/// A count of bytes in the form of `aux`.
 #[inline(always)]
-pub fn asked(length: usize) -> u32 {
+pub fn byte_count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -2,7 +2,7 @@
 //! `malloc`, in record and replay, so the matching `free…` function has one thing to free.
 
 use super::super::player;
-use super::super::player::Answer;
+use super::super::player::CallResult;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, set_errno};
@@ -39,7 +39,7 @@ fn block<T>(count: usize) -> *mut Node<T> {
 }
 
 /// Builds the list a replay gives the server.
-fn build_addresses(answer: Answer) -> *mut addrinfo {
+fn build_addresses(answer: CallResult) -> *mut addrinfo {
     // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
     // node.
     unsafe {
@@ -91,7 +91,7 @@ unsafe fn address_length(address: *const sockaddr) -> usize {
     }
 }
 
-fn build_interfaces(answer: Answer) -> *mut ifaddrs {
+fn build_interfaces(answer: CallResult) -> *mut ifaddrs {
     // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
     // node.
     unsafe {
@@ -130,9 +130,9 @@ fn build_interfaces(answer: Answer) -> *mut ifaddrs {
 
 /// The list from a record that is about to be written: so the server sees the same list, made by
 /// the same allocation, in both modes.
-unsafe fn rebuilt<T>(pieces: &[Piece], build: unsafe fn(Answer) -> *mut T) -> *mut T {
+unsafe fn rebuilt<T>(pieces: &[Piece], build: unsafe fn(CallResult) -> *mut T) -> *mut T {
     // SAFETY: the caller passes pieces that live across the call; the record is complete.
-    unsafe { recorder::in_memory(pieces, |record| build(Answer::of(record))) }
+    unsafe { recorder::in_memory(pieces, |record| build(CallResult::of(record))) }
 }
 
 unsafe extern "C" {
@@ -141,7 +141,7 @@ unsafe extern "C" {
 
 /// True if a lookup has its answer in its arguments. A replay makes it too, and forgets what comes of it: the resolver
 /// leaves holes in the heap, and some servers send where on it their objects lie.
-unsafe fn asks_nobody(node: *const c_char, hints: *const addrinfo) -> bool {
+unsafe fn has_own_answer(node: *const c_char, hints: *const addrinfo) -> bool {
     // SAFETY: the caller passes what the call was given: each is null, or a C string or hints.
     unsafe {
         let mut address = [0_u8; 16];
@@ -193,7 +193,7 @@ hooks! {
             let answer = player::take(thread, Op::Getaddrinfo, -1);
             result = answer.code() as c_int;
             let mut unused = null_mut();
-            if asks_nobody(node, hints) && real::getaddrinfo(node, service, hints, &mut unused) != 0 {
+            if has_own_answer(node, hints) && real::getaddrinfo(node, service, hints, &mut unused) != 0 {
                 unused = null_mut();
             }
             if result == 0 {
@@ -222,7 +222,7 @@ hooks! {
         flags: c_int,
     ) -> c_int {
         let text = |to: *mut c_char, room: socklen_t| if to.is_null() || room == 0 { c"".as_ptr() } else { to };
-        let give = |answer: Answer, nth, to: *mut c_char, room: socklen_t| {
+        let give = |answer: CallResult, nth, to: *mut c_char, room: socklen_t| {
             if !to.is_null() && room > 0 {
                 let kept = answer.fill(PartKind::Path, nth, to.cast(), room as usize - 1);
                 *to.add(kept) = 0;
@@ -246,7 +246,7 @@ hooks! {
             let answer = player::take(thread, Op::Getnameinfo, -1);
             result = answer.code() as c_int;
             if flags & libc::NI_NUMERICHOST != 0 && !service.is_null() {
-                // As for `asks_nobody`: a port may be looked for in a file.
+                // As for `has_own_answer`: a port may be looked for in a file.
                 let mut unused = [0; 256];
                 let room = unused.len() as socklen_t;
                 real::getnameinfo(address, length, null_mut(), 0, unused.as_mut_ptr(), room, flags);

@@ -8,7 +8,7 @@ use super::super::failures::{at_descriptor, at_path};
 use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
 use super::super::pids;
-use super::super::player::{self, Answer};
+use super::super::player::{self, CallResult};
 use super::super::programs::{self, Unloadable};
 use super::super::raw_calls;
 use super::super::real::hooks;
@@ -41,7 +41,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
                 become_child(index);
                 raw_calls::watch_thread();
             } else {
-                told_of_child(thread, pid, index, pidfd);
+                record_child(thread, pid, index, pidfd);
             }
             set_errno(before);
         } else {
@@ -70,7 +70,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
 }
 
 /// The parent goes on while it is recorded.
-unsafe fn told_of_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut c_int) {
+unsafe fn record_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut c_int) {
     // SAFETY: the caller passes the block that `enter` returned, and a place that is null or where the kernel has put a
     // descriptor.
     unsafe {
@@ -91,7 +91,7 @@ fn become_replayed_child(index: u32, recorded: pid_t) {
 }
 
 /// Gives the parent the recorded descriptor of its child.
-unsafe fn give_pidfd(answer: Answer, pidfd: *mut c_int) {
+unsafe fn give_pidfd(answer: CallResult, pidfd: *mut c_int) {
     // SAFETY: the caller passes a place that is null or where the call writes.
     unsafe {
         if let Some(fd) = answer.read_value::<c_int>().filter(|_| !pidfd.is_null()) {
@@ -160,9 +160,9 @@ pub unsafe fn forked_by(
                 }
                 let pidfd = if flags & PIDFD != 0 { pidfd as *mut c_int } else { null_mut() };
                 Some(forked(pidfd, |replaying| {
-                    let mut asked = arguments;
-                    asked[0] = child(replaying).unwrap_or(flags);
-                    real(libc::SYS_clone3, [(&raw const asked) as usize, b, c, d, e])
+                    let mut changed = arguments;
+                    changed[0] = child(replaying).unwrap_or(flags);
+                    real(libc::SYS_clone3, [(&raw const changed) as usize, b, c, d, e])
                 }))
             }
             #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
@@ -339,7 +339,7 @@ unsafe fn executed(
         let followed_as;
         if recording {
             // A program that is not there is an ordinary failure; a path without a slash is searched
-            // for by libc, so it cannot be told beforehand.
+            // for by libc, so it is not known beforehand.
             let searched = libc::strchr(path, c_int::from(b'/')).is_null();
             if !searched && libc::access(path, libc::X_OK) != 0 {
                 let before = errno();
@@ -463,7 +463,7 @@ hooks! {
             beginning.index = lifecycle::next_index();
             pid = start(&mut beginning);
             let before = errno();
-            told_of_child(thread, pid, beginning.index, pidfd);
+            record_child(thread, pid, beginning.index, pidfd);
             set_errno(before);
         } else {
             sharing::before_fork(thread);
@@ -528,8 +528,8 @@ hooks! {
     }
 
     fn waitid(kind: libc::idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int {
-        let mut told: siginfo_t = std::mem::zeroed();
-        let to = if info.is_null() { &raw mut told } else { info };
+        let mut scratch: siginfo_t = std::mem::zeroed();
+        let to = if info.is_null() { &raw mut scratch } else { info };
         let failed = recorded(
             Op::Wait,
             -1,
@@ -582,7 +582,7 @@ hooks! {
             0,
             || real::system(command) as isize,
             |_| [Piece::path(command)],
-            Answer::number,
+            CallResult::number,
         ) as c_int
     }
 

@@ -3,8 +3,8 @@
 //! The rule: a call whose function of libc has a hook goes there. Of the others, those that bring nothing from outside are
 //! made, and the rest is made and named.
 
+use super::super::deferred;
 use super::super::failures::at_descriptor;
-use super::super::held;
 use super::super::notes;
 use super::super::pids;
 use super::super::raw_calls;
@@ -311,11 +311,11 @@ pub unsafe fn raw(number: c_long, arguments: [usize; 6], real: impl Fn() -> c_lo
         }
         match number {
             libc::SYS_prctl if a == libc::PR_SET_SECCOMP as usize => {
-                held::enter_sandbox();
+                deferred::enter_sandbox();
                 real()
             }
             libc::SYS_seccomp => {
-                held::enter_sandbox();
+                deferred::enter_sandbox();
                 real()
             }
             libc::SYS_tkill => c_long::from(super::signal::sent(a as c_int, b as c_int, || real() as c_int)),
@@ -403,18 +403,18 @@ struct Action {
 unsafe fn action_of_kernel(signal: c_int, new: *const Action, before: *mut Action) -> c_long {
     // SAFETY: the caller passes actions of the kernel's shape or null; all zero is a valid action of libc.
     unsafe {
-        let mut asked: libc::sigaction = std::mem::zeroed();
+        let mut requested: libc::sigaction = std::mem::zeroed();
         let mut old: libc::sigaction = std::mem::zeroed();
         if !new.is_null() {
             let new = new.read_unaligned();
-            asked.sa_sigaction = new.handler;
-            asked.sa_flags = new.flags as c_int;
-            (&raw mut asked.sa_mask).cast::<u64>().write_unaligned(new.mask);
+            requested.sa_sigaction = new.handler;
+            requested.sa_flags = new.flags as c_int;
+            (&raw mut requested.sa_mask).cast::<u64>().write_unaligned(new.mask);
         }
-        let asked = if new.is_null() { std::ptr::null() } else { &raw const asked };
-        let result = libc::sigaction(signal, asked, &raw mut old);
+        let requested = if new.is_null() { std::ptr::null() } else { &raw const requested };
+        let result = libc::sigaction(signal, requested, &raw mut old);
         if result == 0 && !before.is_null() {
-            let mask = held::bits(&raw const old.sa_mask);
+            let mask = deferred::bits(&raw const old.sa_mask);
             let restorer = old.sa_restorer.map_or(0, |restorer| restorer as usize);
             let old = Action { handler: old.sa_sigaction, flags: old.sa_flags as c_ulong, restorer, mask };
             before.write_unaligned(old);
@@ -427,15 +427,15 @@ unsafe fn action_of_kernel(signal: c_int, new: *const Action, before: *mut Actio
 unsafe fn mask_of_kernel(how: c_int, set: *const u64, before: *mut u64) -> c_long {
     // SAFETY: the caller passes sets of the kernel's size or null; all zero is the empty set.
     unsafe {
-        let mut asked: libc::sigset_t = std::mem::zeroed();
+        let mut requested: libc::sigset_t = std::mem::zeroed();
         let mut old: libc::sigset_t = std::mem::zeroed();
         if !set.is_null() {
-            (&raw mut asked).cast::<u64>().write_unaligned(set.read_unaligned());
+            (&raw mut requested).cast::<u64>().write_unaligned(set.read_unaligned());
         }
-        let asked = if set.is_null() { std::ptr::null() } else { &raw const asked };
-        let result = libc::sigprocmask(how, asked, &raw mut old);
+        let requested = if set.is_null() { std::ptr::null() } else { &raw const requested };
+        let result = libc::sigprocmask(how, requested, &raw mut old);
         if result == 0 && !before.is_null() {
-            before.write_unaligned(held::bits(&raw const old));
+            before.write_unaligned(deferred::bits(&raw const old));
         }
         c_long::from(result)
     }

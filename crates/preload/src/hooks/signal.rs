@@ -1,8 +1,8 @@
 //! Signal actions, sending signals, and timers that send them.
 
+use super::super::deferred;
 use super::super::failures::at_descriptor;
 use super::super::handlers;
-use super::super::held;
 use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
@@ -83,11 +83,11 @@ hooks! {
     }
 
     fn sigprocmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        held::masked(how, set, old, signals::wrapper, |how, set, old| real::sigprocmask(how, set, old))
+        deferred::masked(how, set, old, signals::wrapper, |how, set, old| real::sigprocmask(how, set, old))
     }
 
     fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-        held::masked(how, set, old, signals::wrapper, |how, set, old| real::pthread_sigmask(how, set, old))
+        deferred::masked(how, set, old, signals::wrapper, |how, set, old| real::pthread_sigmask(how, set, old))
     }
 
     fn sigpending(set: *mut sigset_t) -> c_int {
@@ -100,11 +100,11 @@ hooks! {
                 if failed != 0 {
                     return [Piece::Nothing];
                 }
-                held::hide(set);
-                [Piece::Bytes(PartKind::Value, set.cast(), held::SET_BYTES)]
+                deferred::hide(set);
+                [Piece::Bytes(PartKind::Value, set.cast(), deferred::SET_BYTES)]
             },
             |answer| {
-                answer.fill(PartKind::Value, 0, set.cast(), held::SET_BYTES);
+                answer.fill(PartKind::Value, 0, set.cast(), deferred::SET_BYTES);
                 answer.success()
             },
         ) as c_int
@@ -137,7 +137,7 @@ hooks! {
             return 0;
         }
         if option == libc::PR_SET_SECCOMP {
-            held::enter_sandbox();
+            deferred::enter_sandbox();
         }
         at_descriptor(c"prctl", -1, real::prctl(option, a, b, c, d))
     }
@@ -217,7 +217,7 @@ hooks! {
 
 /// The kernel's number of this process, which in a replay is not the recorded one.
 fn own_pid() -> pid_t {
-    // SAFETY: only asks.
+    // SAFETY: only a query.
     unsafe {
         let _pass_through = PassThrough::enter();
         let before = errno();

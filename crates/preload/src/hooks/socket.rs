@@ -4,14 +4,14 @@ use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
 use super::super::failures;
 use super::super::notes;
-use super::super::player::{self, Answer, Sending, compare_address, compare_output};
+use super::super::player::{self, CallResult, Sending, compare_address, compare_output};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::Thread;
 use super::super::vetted;
 use super::super::widths::plain::timespec;
-use super::{asked, blocking, enter, leave, recorded, recorded_plain};
+use super::{blocking, byte_count, enter, leave, recorded, recorded_plain};
 use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
@@ -35,7 +35,7 @@ unsafe fn room(length: *const socklen_t) -> socklen_t {
     unsafe { if length.is_null() { 0 } else { *length } }
 }
 
-unsafe fn give_address(answer: Answer, nth: usize, address: *mut sockaddr, length: *mut socklen_t) {
+unsafe fn give_address(answer: CallResult, nth: usize, address: *mut sockaddr, length: *mut socklen_t) {
     // SAFETY: the caller passes an address with as much room as its length says, either of which may be null.
     unsafe {
         if address.is_null() || length.is_null() {
@@ -48,7 +48,7 @@ unsafe fn give_address(answer: Answer, nth: usize, address: *mut sockaddr, lengt
     }
 }
 
-/// Asks the kernel which local address a socket has got; for the record only.
+/// Queries the local address of a socket; for the record only.
 fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
     let mut length = size_of::<AnyAddress>() as socklen_t;
     let before = errno();
@@ -61,7 +61,7 @@ fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
     Piece::some(PartKind::Addr, (to as *const AnyAddress).cast(), (length as usize).min(size_of::<AnyAddress>()))
 }
 
-/// `bind` and `connect`: the address asked for, then the one the socket has got.
+/// `bind` and `connect`: the address requested, then the one the socket has got.
 unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, real: impl FnOnce() -> isize) -> c_int {
     // SAFETY: the caller passes an address that is as long as it says; the local one lives until it is written. All
     // zero is a valid address.
@@ -210,7 +210,7 @@ pub(super) unsafe fn received(
                 address_piece(address, room, address_length, value >= 0),
                 Piece::some(PartKind::In, buffer.cast(), (value.max(0) as usize).min(length)),
             ];
-            recorder::emit(thread, op, fd, asked(length), outcome(value), &pieces);
+            recorder::emit(thread, op, fd, byte_count(length), outcome(value), &pieces);
             set_errno(errno);
         } else {
             (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
@@ -256,10 +256,10 @@ pub(super) unsafe fn sent(
                 Piece::some(PartKind::Addr, address.cast(), address_length as usize),
                 if value > 0 { content(value as usize) } else { Piece::Nothing },
             ];
-            recorder::emit(thread, op, fd, asked(total), outcome(value), &pieces);
+            recorder::emit(thread, op, fd, byte_count(total), outcome(value), &pieces);
             set_errno(errno);
         } else {
-            (*thread).offered = asked(total);
+            (*thread).offered = byte_count(total);
             let to = match address.is_null() {
                 true => &[],
                 false => std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize),
@@ -365,7 +365,7 @@ fn is_file(fd: c_int) -> bool {
 }
 
 /// Descriptors that came along with a message belong to the conversation.
-unsafe fn adopt_descriptors(message: *const msghdr, replayed: Option<Answer>) {
+unsafe fn adopt_descriptors(message: *const msghdr, replayed: Option<CallResult>) {
     // SAFETY: the caller passes the message that the server did.
     unsafe {
         each_descriptor(message, |fd| {
@@ -416,7 +416,7 @@ fn whole_messages(control: &[u8]) -> usize {
 /// Gives one recorded message to the server. `address`, `control` and `content` are its parts.
 unsafe fn give_message(
     message: *mut msghdr,
-    answer: Answer,
+    answer: CallResult,
     address: &[u8],
     control: &[u8],
     content: &[u8],
@@ -450,7 +450,7 @@ const MESSAGES: usize = 128;
 type MessageHead = [u32; 2];
 
 /// The parts of the messages of a record, in order.
-fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static [u8]; 4])> {
+fn each_message(answer: CallResult) -> impl Iterator<Item = (MessageHead, [&'static [u8]; 4])> {
     let mut parts = answer.parts().peekable();
     std::iter::from_fn(move || {
         let head = parts.next().filter(|part| part.kind == PartKind::Message as u8)?;
@@ -542,7 +542,7 @@ unsafe fn emit_several(
         pieces[at * 4 + 1..at * 4 + 4].copy_from_slice(&found);
     }
     // SAFETY: the caller passes the block that `enter` returned; the heads live until they are written.
-    unsafe { recorder::emit(thread, op, fd, asked(count), outcome(value as isize), &pieces[..used * 4]) };
+    unsafe { recorder::emit(thread, op, fd, byte_count(count), outcome(value as isize), &pieces[..used * 4]) };
     set_errno(errno);
 }
 
@@ -630,7 +630,7 @@ hooks! {
             || real::setsockopt(fd, level, name, value, length) as isize,
             // What the kernel refused may not be there.
             |failed| [Piece::some(PartKind::Value, value.cast(), if failed == 0 { length as usize } else { 0 })],
-            Answer::success,
+            CallResult::success,
         ) as c_int
     }
 
@@ -691,9 +691,9 @@ hooks! {
                 let came_flags = (*message).msg_flags as u32;
                 let [address, control, content] = message_pieces(message, name_room, (value as usize).min(length));
                 let pieces = [address, control, content, Piece::value(&came_flags)];
-                recorder::emit(thread, Op::Recvmsg, fd, asked(length), outcome(value), &pieces);
+                recorder::emit(thread, Op::Recvmsg, fd, byte_count(length), outcome(value), &pieces);
             } else {
-                recorder::emit(thread, Op::Recvmsg, fd, asked(length), outcome(value), &[]);
+                recorder::emit(thread, Op::Recvmsg, fd, byte_count(length), outcome(value), &[]);
             }
             set_errno(errno);
         } else {

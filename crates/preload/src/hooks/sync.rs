@@ -119,7 +119,7 @@ unsafe fn created(
             let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
             recorder::emit(thread, Op::ThreadCreate, -1, index, kind, &[]);
             ending::wait_for_others();
-            // The new thread has the mask of this one, in which nothing may be held back.
+            // The new thread has the mask of this one, in which no signal may be deferred.
             result = behind_record(thread, || real(run, start.cast()));
         } else {
             let answer = player::take(thread, Op::ThreadCreate, -1);
@@ -153,7 +153,7 @@ enum Attempt {
     Recorded(Option<Option<c_int>>),
 }
 
-/// Makes an acquisition without a record where the thread runs alone and nobody is to have the baton: then every replay
+/// Makes an acquisition without a record where the thread runs alone and no thread waits for the baton: then every replay
 /// finds the lock as free. With a signal that waits for its handler there has to be a record, behind the signal's.
 #[inline(always)]
 unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_int) -> Attempt {
@@ -161,7 +161,7 @@ unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_i
     unsafe {
         let thread = this();
         if (*thread).live == RECORDING {
-            let may = baton::is_held_uncontended(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
+            let may = baton::is_owned_uncontended(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
             let pass_through = PassThrough::enter();
             let tried = may.then(&at_once);
             if tried != Some(Some(0)) {

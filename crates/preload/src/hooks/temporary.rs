@@ -1,4 +1,4 @@
-//! Files and folders with names that libc makes up of random letters, which it asks the kernel for within itself, where no hook
+//! Files and folders with names that libc makes up of random letters, which it reads from the kernel within itself, where no hook
 //! sees it: so the letters are made here of random bytes that are recorded.
 
 use super::super::real::hooks;
@@ -112,8 +112,8 @@ hooks! {
             let mut found: libc::stat64 = std::mem::zeroed();
             !path.is_null() && libc::stat64(path, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFDIR
         };
-        let asked = [secure_getenv(c"TMPDIR".as_ptr()).cast_const(), folder];
-        let folder = asked.into_iter().find(|&path| is_folder(path)).unwrap_or(c"/tmp".as_ptr());
+        let candidates = [secure_getenv(c"TMPDIR".as_ptr()).cast_const(), folder];
+        let folder = candidates.into_iter().find(|&path| is_folder(path)).unwrap_or(c"/tmp".as_ptr());
         let (length, letters) = (libc::strlen(folder), if prefix.is_null() { 0 } else { libc::strnlen(prefix, 5) });
         let name: *mut c_char = libc::malloc(length + letters + 8).cast();
         if name.is_null() {

@@ -14,7 +14,7 @@ const NAME_BYTES: usize = 20;
 
 /// The name of the other end of a master, with its zero.
 unsafe fn name_of(master: c_int) -> Result<[u8; NAME_BYTES], c_int> {
-    // SAFETY: the kernel puts the number where it is asked to.
+    // SAFETY: the kernel writes the number to the address passed.
     unsafe {
         let mut number: u32 = 0;
         if libc::ioctl(master, libc::TIOCGPTN, &raw mut number) == -1 {

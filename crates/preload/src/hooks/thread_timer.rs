@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What the server asked to be called.
+/// The function that the server registered.
 #[derive(Clone, Copy)]
 struct Call {
     function: extern "C" fn(*mut c_void),

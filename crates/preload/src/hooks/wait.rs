@@ -3,7 +3,7 @@
 use super::super::baton;
 use super::super::descriptors;
 use super::super::epoll::{self, Instance, Registered};
-use super::super::player::{self, Answer};
+use super::super::player::{self, CallResult};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::signals;
@@ -29,7 +29,7 @@ const WRITABLE: u32 = 2;
 const EXCEPTIONAL: u32 = 4;
 
 /// Ready descriptors of one wait that are gathered on the stack; a wait that returns more is
-/// asked for less.
+/// called with a lower limit.
 const MOST_READY: usize = 1024;
 
 fn in_milliseconds(seconds: i64, nanoseconds: i64) -> u32 {
@@ -62,7 +62,7 @@ unsafe fn wait(
     timeout_ms: u32,
     real: impl FnOnce() -> c_int,
     gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> (usize, Piece),
-    give: impl FnOnce(Answer) -> c_int,
+    give: impl FnOnce(CallResult) -> c_int,
 ) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own; the pieces that the caller names live until
     // they are written.
@@ -110,7 +110,7 @@ unsafe fn emit_ready(
     }
 }
 
-fn each_ready(answer: Answer) -> impl Iterator<Item = (i32, u32)> {
+fn each_ready(answer: CallResult) -> impl Iterator<Item = (i32, u32)> {
     answer.part(PartKind::Ready, 0).chunks_exact(8).map(|pair| {
         let (fd, events) = pair.split_at(4);
         (
@@ -144,8 +144,8 @@ unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; 
 /// Sets are arrays of these.
 const WORD_BITS: usize = c_ulong::BITS as usize;
 
-unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_int {
-    // A call that fails leaves the sets as they are, and who was interrupted asks with them again.
+unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: CallResult) -> c_int {
+    // A call that fails leaves the sets as they are, and an interrupted caller passes them again.
     if answer.is_error() {
         return 0;
     }
@@ -162,8 +162,8 @@ unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_i
     }
     for (fd, events) in each_ready(answer).filter(|&(fd, _)| fd >= 0 && fd < count) {
         for ((set, event), wanted) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]).zip(&wanted) {
-            let asked = wanted[fd as usize / WORD_BITS] >> (fd as usize % WORD_BITS) & 1 == 1;
-            if events & event != 0 && asked && !set.is_null() {
+            let is_wanted = wanted[fd as usize / WORD_BITS] >> (fd as usize % WORD_BITS) & 1 == 1;
+            if events & event != 0 && is_wanted && !set.is_null() {
                 // SAFETY: as above: the descriptor is below `count`.
                 unsafe { libc::FD_SET(fd, *set) };
                 given += 1;
@@ -188,28 +188,28 @@ unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_
     used
 }
 
-/// Events that `poll` tells of whether they are asked for or not.
-const UNASKED: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+/// Events that `poll` reports whether requested or not.
+const ALWAYS_REPORTED: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
 
-unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
+unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: CallResult) -> c_int {
     // SAFETY: the caller passes as many entries.
     let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count as usize) } };
     for entry in fds.iter_mut() {
         entry.revents = 0;
     }
-    // The server usually asks in the order it asked when recorded.
+    // The server usually lists them in the recorded order.
     let mut place = 0;
     let mut given = 0;
     for (fd, events) in each_ready(answer) {
         let mut places = (0..fds.len()).map(|step| (place + step) % fds.len()).filter(|&at| fds[at].fd == fd);
         // Some ask for input and for output of one descriptor in two entries.
-        let unasked = |at: &usize| events as i16 & !(fds[*at].events | UNASKED) != 0;
+        let unrequested = |at: &usize| events as i16 & !(fds[*at].events | ALWAYS_REPORTED) != 0;
         let first = places.next();
-        if let Some(at) = first.filter(|at| !unasked(at)).or_else(|| places.find(|at| !unasked(at))).or(first) {
-            // None but those that the build asks for, as from the kernel.
-            let told = events as i16 & (fds[at].events | UNASKED);
-            given += c_int::from(told != 0 && fds[at].revents == 0);
-            fds[at].revents |= told;
+        if let Some(at) = first.filter(|at| !unrequested(at)).or_else(|| places.find(|at| !unrequested(at))).or(first) {
+            // Only those that the build requests, as from the kernel.
+            let reported = events as i16 & (fds[at].events | ALWAYS_REPORTED);
+            given += c_int::from(reported != 0 && fds[at].revents == 0);
+            fds[at].revents |= reported;
             place = at + 1;
         }
     }
@@ -418,7 +418,7 @@ hooks! {
 
     fn epoll_ctl(epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
         // Registered before the kernel knows it: the event may arrive on another thread at once.
-        let mut asked = epoll_event { events: 0, u64: 0 };
+        let mut registration = epoll_event { events: 0, u64: 0 };
         let mut change = None;
         if operation != libc::EPOLL_CTL_DEL && !event.is_null() {
             let is_new = operation == libc::EPOLL_CTL_ADD;
@@ -426,16 +426,16 @@ hooks! {
                 set_errno(libc::ENOSPC);
                 return -1;
             };
-            asked = epoll_event { events: (*event).events, u64: made.token() };
+            registration = epoll_event { events: (*event).events, u64: made.token() };
             change = Some(made);
         }
         let value = recorded(
             Op::EpollCtl,
             fd,
             operation as u32,
-            || real::epoll_ctl(epoll, operation, fd, if event.is_null() { event } else { &mut asked }) as isize,
+            || real::epoll_ctl(epoll, operation, fd, if event.is_null() { event } else { &mut registration }) as isize,
             |_| [],
-            Answer::success,
+            CallResult::success,
         ) as c_int;
         if let Some(change) = change.filter(|_| value == -1) {
             change.undo();

@@ -4,7 +4,7 @@ use super::frames::{end_frame, start_frame};
 use super::resync::{at_end, find, reach};
 use super::turns::wait_turn;
 use super::window::{extend, go_on, has_next, settle_in_time};
-use super::{Answer, class, count, next, number, pass_taken, step};
+use super::{CallResult, class, count, next, number, pass_taken, step};
 use crate::thread::Thread;
 use prony_channel::{FRAME_END, OP_MASK, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
@@ -77,7 +77,7 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
 
 /// The record of a clock that answers in a structure (`times`, `getrusage`). With none at this
 /// place the last one is given again, as for any clock.
-pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
+pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         if !has_next(thread) {
@@ -90,19 +90,19 @@ pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
                     pass_clock(thread);
                 }
                 keep(last_reading(thread, op), record);
-                return Some(Answer { head: record });
+                return Some(CallResult { head: record });
             }
             record = next(record);
         }
         count!(thread, clocks_added, 1);
         let last = last_reading(thread, op);
-        (last[0] != 0).then_some(Answer { head: last.as_ptr().cast() })
+        (last[0] != 0).then_some(CallResult { head: last.as_ptr().cast() })
     }
 }
 
 /// Place of the last record of such a clock.
 unsafe fn last_reading<'a>(thread: *mut Thread, op: Op) -> &'a mut [u64] {
-    // SAFETY: the block is the calling thread's own, and nobody else uses the copies while the call is under way.
+    // SAFETY: the block is the calling thread's own, and no other thread uses the copies while the call is under way.
     unsafe { if op == Op::Times { &mut (*thread).last_times } else { &mut (*thread).last_usage } }
 }
 
@@ -151,7 +151,7 @@ pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
     }
 }
 
-/// Passes over the read of a clock that nobody makes.
+/// Passes over a recorded clock read that is not made.
 pub(super) unsafe fn pass_clock(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory: the caller
     // has seen that one stands at the cursor.

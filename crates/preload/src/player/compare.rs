@@ -1,6 +1,6 @@
 //! Sent bytes against recorded ones.
 
-use super::{Answer, count};
+use super::{CallResult, count};
 use crate::report::{self, Finding};
 use crate::ring::{Piece, emit_numbered};
 use crate::state::control;
@@ -31,7 +31,7 @@ pub struct Sending<'a, R> {
 /// `total`: bytes the build wants to send; `runs` yields them in order.
 pub unsafe fn compare_output(
     thread: *mut Thread,
-    answer: Answer,
+    answer: CallResult,
     op: Op,
     fd: i32,
     message: usize,
@@ -66,7 +66,7 @@ pub unsafe fn compare_output(
 }
 
 /// Compares bytes that the kernel moved from a file; only what was taken is known.
-pub unsafe fn compare_content(thread: *mut Thread, answer: Answer, op: Op, fd: i32, run: Run) {
+pub unsafe fn compare_content(thread: *mut Thread, answer: CallResult, op: Op, fd: i32, run: Run) {
     // SAFETY: the run is as long as it says; the record is whole and in memory.
     unsafe {
         let expected = answer.part(PartKind::Out, 0);
@@ -81,7 +81,7 @@ pub unsafe fn compare_content(thread: *mut Thread, answer: Answer, op: Op, fd: i
 }
 
 /// Ends the replay: the address differs from the recorded one.
-pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i32, message: usize, found: &[u8]) {
+pub unsafe fn compare_address(thread: *mut Thread, answer: CallResult, op: Op, fd: i32, message: usize, found: &[u8]) {
     // SAFETY: the record is whole and in memory.
     unsafe {
         let expected = answer.part(PartKind::Addr, message);
@@ -104,7 +104,7 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn differs(
     thread: *mut Thread,
-    answer: Answer,
+    answer: CallResult,
     op: Op,
     fd: i32,
     message: usize,
@@ -165,7 +165,7 @@ pub fn is_decoded() -> bool {
     control().decoded.load(Ordering::Relaxed)
 }
 
-/// An output that the recording does not have: it counts as sent, and the decoder tells what it means.
+/// An output that the recording does not have: it counts as sent, and the decoder says what it means.
 pub(super) unsafe fn added(
     thread: *mut Thread,
     op: Op,

@@ -17,8 +17,8 @@ pub(super) unsafe fn start_frame(thread: *mut Thread) {
 }
 
 pub(super) unsafe fn end_frame(thread: *mut Thread) {
-    // SAFETY: the block is the calling thread's own; frames end on the main thread only, so that the sum is used by
-    // nobody else.
+    // SAFETY: the block is the calling thread's own; frames end on the main thread only, so that no other
+    // thread uses the sum.
     unsafe {
         if !std::mem::take(&mut (*thread).in_frame) {
             return;

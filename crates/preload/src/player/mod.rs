@@ -4,29 +4,29 @@
 //! call wants: a few compares and a step. Everything else goes to `resync`, which holds
 //! the policies for builds that behave a little differently:
 //!
-//! * a clock read with no record gets the clock's last value; records of clock reads nobody makes
+//! * a clock read with no record gets the clock's last value; records of clock reads that are not made
 //!   are passed over;
 //! * within a frame, calls on different descriptors may change places;
 //! * a wait passes over what is left of its frame, unless output or input would be lost.
 //!
 //! In a process with several threads one runs at a time, in the recorded order: see `turns`.
 
-mod answer;
 mod clocks;
 mod compare;
 mod frames;
+mod result;
 mod resync;
 mod sync;
 mod turns;
 mod window;
 
-pub use answer::{Answer, Given};
 pub use clocks::{clock, take_reading};
 pub use compare::{Run, Sending, compare_address, compare_content, compare_output, is_decoded};
+pub use result::{CallResult, Given};
 
 use super::addresses;
+use super::deferred::{self, BETWEEN, UNBLOCKED};
 use super::descriptors;
-use super::held::{self, BETWEEN, UNBLOCKED};
 use super::report::{self, Finding};
 use super::slots;
 use super::state::{self, control, index, slot};
@@ -51,7 +51,7 @@ pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
 pub use window::close;
 use window::{ALL_TURNS, has_next, place_of};
 
-/// Maps the times of frames, and the tape if it is held whole: private, as records answered ahead of their place are
+/// Maps the times of frames, and the tape if it is mapped whole: private, as records answered ahead of their place are
 /// marked in it. Its pages are mapped before they may be written, so that only those with marks are copied.
 pub fn map_tape() {
     // SAFETY: nothing else is mapped at those addresses, or the calls fail.
@@ -82,7 +82,7 @@ pub fn map_tape() {
 }
 
 unsafe fn streams() -> &'static [TapeStream] {
-    // SAFETY: the tape is mapped, if it is held whole, and begins with its head and as many streams.
+    // SAFETY: the tape, if it is mapped whole, begins with its head and as many streams.
     unsafe {
         let head = addresses::TAPE as *const TapeHead;
         std::slice::from_raw_parts(head.add(1).cast(), (*head).streams as usize)
@@ -182,7 +182,7 @@ pub(super) use count;
 
 /// The record that answers this call. Does not return when the build left its demo.
 #[inline(always)]
-pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
+pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let record = (*thread).cursor;
@@ -193,8 +193,8 @@ pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
     }
 }
 
-/// Like [`take`] for calls whose `aux` tells what they ask, such as the command of `fcntl`.
-pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answer {
+/// Like [`take`] for calls whose `aux` says what they query, such as the command of `fcntl`.
+pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let is_next = has_next(thread);
@@ -212,7 +212,7 @@ pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answe
 
 /// The record of this call about what `aux` names, if one is left in the frame. Without one nothing is passed over, but for a record of
 /// the same call whose turn other threads wait for.
-pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<Answer> {
+pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let is_next = has_next(thread);
@@ -233,7 +233,7 @@ pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<Answer
 
 /// The record that opened this path, or the one that opened something at this place: a build in
 /// another directory looks for its files there.
-pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {
+pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         if let Some(answer) = take_path(thread, Op::OpenFile, path) {
@@ -245,20 +245,21 @@ pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {
 }
 
 /// The record that opened this path, if one is left in the frame.
-pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
+pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);
         let (end, _) = reach(thread);
-        let record =
-            find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
+        let record = find(first, end, |record| {
+            fits(record, op, -1) && CallResult { head: record }.part(PartKind::Path, 0) == path
+        })?;
         Some(taken(thread, record))
     }
 }
 
 /// Like [`take`] for a wait: `timeout_ms` decides whether it may pass over the rest of a frame.
 #[inline(always)]
-pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let record = (*thread).cursor;
@@ -276,7 +277,7 @@ pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -
 }
 
 #[inline(always)]
-unsafe fn taken(thread: *mut Thread, record: *mut Head) -> Answer {
+unsafe fn taken(thread: *mut Thread, record: *mut Head) -> CallResult {
     // SAFETY: the block is the calling thread's own, and the caller passes a record that is whole and in memory.
     unsafe {
         if (*record).op & FRAME_END != 0 {
@@ -285,13 +286,13 @@ unsafe fn taken(thread: *mut Thread, record: *mut Head) -> Answer {
         if (*thread).ordered && record == (*thread).cursor {
             wait_turn(thread, record);
         }
-        Answer { head: record }
+        CallResult { head: record }
     }
 }
 
 /// The call has been answered: step over its record, and start a frame where one ended.
 #[inline(always)]
-pub unsafe fn done(thread: *mut Thread, answer: Answer) {
+pub unsafe fn done(thread: *mut Thread, answer: CallResult) {
     // SAFETY: the block is the calling thread's own, and the answer is a record in memory or stands in the block.
     unsafe {
         let record = answer.head.cast_mut();
@@ -448,12 +449,12 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         if (*place).aux != status as u32 {
             report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(StopKind::Status));
         }
-        done(thread, Answer { head: place });
+        done(thread, CallResult { head: place });
     }
 }
 
 /// The record of this call, if one is left in the frame; a build may log more or less, and older demos lack some calls.
-pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Answer> {
+pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);
@@ -480,16 +481,16 @@ pub unsafe fn replay_signal(thread: *mut Thread, mask: Option<u64>) {
         answer.copy_value(&mut info);
         done(thread, answer);
         if place == i64::from(UNBLOCKED) {
-            held::send_for_later(thread, signal, &mut info);
+            deferred::send_for_later(thread, signal, &mut info);
         } else {
-            held::deliver_again(thread, signal, &mut info, mask);
+            deferred::deliver_again(thread, signal, &mut info, mask);
         }
         (*thread).live = live;
     }
 }
 
 /// True when a signal stands next on the tape of this thread, to be delivered at this place: the beginning of a call
-/// (`held::BEFORE_NEXT`) or its end. One that came between two calls is delivered at the end of the first.
+/// (`deferred::BEFORE_NEXT`) or its end. One that came between two calls is delivered at the end of the first.
 #[inline(always)]
 pub unsafe fn signal_is_next(thread: *mut Thread, place: i32) -> bool {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.

@@ -4,7 +4,7 @@ use super::clocks::skip_clocks;
 use super::compare::{self, Run, Sending};
 use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
-use super::{Answer, class, count, end_process, next, number, replay_signal, step, taken};
+use super::{CallResult, class, count, end_process, next, number, replay_signal, step, taken};
 use crate::descriptors;
 use crate::pids;
 use crate::report::{self, Finding};
@@ -32,7 +32,7 @@ const SEARCH_RECORDS: usize = 4096;
 
 /// The call does not meet its record at the cursor.
 #[cold]
-pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);
@@ -68,7 +68,10 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
 /// recording has no such output and it was handed out.
 ///
 /// A build whose packets differ in length may fill more of them, or fewer, than the recorded one.
-pub unsafe fn take_sent(thread: *mut Thread, sending: Sending<impl Iterator<Item = Run> + Clone>) -> Option<Answer> {
+pub unsafe fn take_sent(
+    thread: *mut Thread,
+    sending: Sending<impl Iterator<Item = Run> + Clone>,
+) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, records before its `end` are whole and in memory, and the runs are
     // buffers of the server.
     unsafe {
@@ -78,7 +81,7 @@ pub unsafe fn take_sent(thread: *mut Thread, sending: Sending<impl Iterator<Item
             at_end(thread);
         }
         let is_there = |record: *const Head| {
-            let address = Answer { head: record }.part(PartKind::Addr, 0);
+            let address = CallResult { head: record }.part(PartKind::Addr, 0);
             fits(record, op, fd) && (to.is_empty() || address.is_empty() || address == to)
         };
         let (end, _) = reach(thread);
@@ -95,7 +98,7 @@ pub unsafe fn take_sent(thread: *mut Thread, sending: Sending<impl Iterator<Item
     }
 }
 
-pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let (mut end, mut blocking) = reach(thread);
@@ -167,7 +170,7 @@ pub(super) unsafe fn pass_over_to(thread: *mut Thread, record: *mut Head, op: Op
     }
 }
 
-/// A record that nobody asked for, passed over at the end of its frame.
+/// A record that no call took, passed over at the end of its frame.
 pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory: the caller
     // has seen that one stands at the cursor.
@@ -208,7 +211,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
 }
 
 /// An answer that stands in no demo.
-pub(super) unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
+pub(super) unsafe fn without(thread: *mut Thread, ret: i64) -> CallResult {
     // SAFETY: the block is the calling thread's own, which has room for the head of a record.
     unsafe {
         count!(thread, resynced, 1);
@@ -223,11 +226,17 @@ pub(super) unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
             fd: -1,
             aux: 0,
         });
-        Answer { head: scratch }
+        CallResult { head: scratch }
     }
 }
 
-pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first: *mut Head, end: *mut Head) -> Answer {
+pub(super) unsafe fn without_record(
+    thread: *mut Thread,
+    op: Op,
+    fd: i32,
+    first: *mut Head,
+    end: *mut Head,
+) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory; the caller
     // passes such records.
     unsafe {
@@ -266,7 +275,7 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
     }
 }
 
-/// End of the records that a call may look at: the wait that ends this frame is included. Of a tape that is not held
+/// End of the records that a call may look at: the wait that ends this frame is included. Of a tape that is not mapped
 /// whole it sees as much as fits in the window.
 pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
@@ -318,7 +327,7 @@ pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
     }
 }
 
-/// True while other threads of this process have records left. The turns that are left tell it where it shares them with nobody.
+/// True while other threads of this process have records left. The turns that are left show it where it shares them with no process.
 fn others_go_on() -> bool {
     let control = control();
     let used = control.thread_slots_used.load(Ordering::Acquire) as usize;

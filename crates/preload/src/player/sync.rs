@@ -7,7 +7,7 @@ use super::clocks::skip_clocks;
 use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
 use super::turns::leave_turn;
 use super::window::{at, extend, has_next, place_of};
-use super::{Answer, class, count, done, end_without_records, next, number, taken};
+use super::{CallResult, class, count, done, end_without_records, next, number, taken};
 use crate::report::{self, Finding};
 use crate::thread::Thread;
 use prony_channel::{Stop, TAKEN};
@@ -86,14 +86,14 @@ pub unsafe fn is_next(thread: *mut Thread, op: Op) -> bool {
 }
 
 /// The record of a call without a descriptor, if it is next.
-pub unsafe fn take_if_next(thread: *mut Thread, op: Op) -> Option<Answer> {
+pub unsafe fn take_if_next(thread: *mut Thread, op: Op) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe { is_next(thread, op).then(|| taken(thread, skip_clocks(thread))) }
 }
 
 /// The record of an acquisition, or of a wait on a futex; `None` if the thread left its records, so that it has to
 /// acquire for real. Which object it is does not matter: another build has its own elsewhere.
-pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
+pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let mut first = skip_clocks(thread);
@@ -130,7 +130,7 @@ pub unsafe fn take_start(thread: *mut Thread) {
 
 /// The record of a yield, if one is next. With no record left, the thread is where the demo ends: what it would do behind
 /// the yield came after everything the demo has.
-pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
+pub unsafe fn take_yield(thread: *mut Thread) -> Option<CallResult> {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let record = skip_clocks(thread);
@@ -140,7 +140,7 @@ pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
 }
 
 /// The record of a wait for a condition: a place where a thread that left its records finds back.
-pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> Answer {
+pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> CallResult {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);

@@ -170,13 +170,13 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
         if (*thread).loose {
             end_turn(thread, turn);
         } else {
-            (*thread).held = Some(turn);
+            (*thread).own_turn = Some(turn);
         }
     }
 }
 
 /// The thread goes on with the program that its process runs now. The turn that it had as the program
-/// before is still its own: nobody else is there who could have ended it.
+/// before is still its own: there is no other thread that could have ended it.
 pub(super) unsafe fn resume_turn(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
@@ -188,7 +188,7 @@ pub(super) unsafe fn resume_turn(thread: *mut Thread) {
         let own = (*(*thread).slot).owner.load(Ordering::Relaxed) as u16;
         if entry_of(thread, turn).load(Ordering::SeqCst) == turn_entry(turn, own) {
             (*(*thread).slot).turn.store(turn, Ordering::Relaxed);
-            (*thread).held = Some(turn);
+            (*thread).own_turn = Some(turn);
         }
     }
 }
@@ -197,7 +197,7 @@ pub(super) unsafe fn resume_turn(thread: *mut Thread) {
 pub unsafe fn leave_turn(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        if let Some(turn) = (*thread).held.take() {
+        if let Some(turn) = (*thread).own_turn.take() {
             end_turn(thread, turn);
         }
     }
@@ -239,7 +239,7 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
             if entry & ENDED == 0 {
                 break owner_in(entry);
             }
-            // Whoever fails here sees the number that another thread has moved on to.
+            // A thread that fails here sees the number that another thread has moved on to.
             let _ = order.compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst);
         };
         if u32::from(next) != (*(*thread).slot).owner.load(Ordering::Relaxed) {

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Value of [`Thread::turn_mask`]: every turn has a place of its own.
 pub(super) const ALL_TURNS: u64 = u64::MAX;
 
-/// The tape of this replay is not held whole.
+/// The tape of this replay is not mapped whole.
 pub(super) fn is_windowed() -> bool {
     stride() > 0
 }
@@ -41,9 +41,9 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
         let feed = feed(thread);
         feed.from.store(from, Ordering::Relaxed);
         feed.read.store(from, Ordering::Relaxed);
-        let asked = feed.asked.load(Ordering::Relaxed).wrapping_add(1);
-        feed.asked.store(asked, Ordering::SeqCst);
-        wait_until(|| (feed.given.0.load(Ordering::Acquire) == asked).then_some(()));
+        let request = feed.requests.load(Ordering::Relaxed).wrapping_add(1);
+        feed.requests.store(request, Ordering::SeqCst);
+        wait_until(|| (feed.given.0.load(Ordering::Acquire) == request).then_some(()));
         (*thread).ordered = feed.ordered.load(Ordering::Relaxed);
         let leader = feed.leader.load(Ordering::Relaxed);
         if leader != NO_PROCESS {
@@ -119,7 +119,7 @@ unsafe fn map_shared(address: usize, bytes: usize, offset: i64) {
 
 /// Gives the address range of the thread's window back.
 pub unsafe fn close(thread: *mut Thread) {
-    // SAFETY: the block is the calling thread's own; nobody looks at its records any more.
+    // SAFETY: the block is the calling thread's own; its records are no longer read.
     unsafe {
         let bytes = std::mem::take(&mut (*thread).window_bytes);
         if bytes > 0 {
@@ -244,7 +244,7 @@ pub(super) unsafe fn sees_last(thread: *const Thread) -> bool {
     unsafe { place_of(thread, (*thread).end) >= (*thread).stream_end }
 }
 
-/// True for a thread that waits for records: nobody knows how long that takes.
+/// True for a thread that waits for records: how long that takes is unknown.
 pub(super) fn is_unfed(slot: &channel::Thread) -> bool {
     slot.feed.wants.load(Ordering::SeqCst) != 0
 }
@@ -336,7 +336,7 @@ fn wait_until<T>(look: impl Fn() -> Option<T>) -> T {
             wake_feeder();
             let slept = libc::syscall(libc::SYS_futex, fed.as_ptr(), libc::FUTEX_WAIT, seen, &LOOK);
             if slept == -1 && errno() == libc::ETIMEDOUT && is_outside_gone() {
-                // Nobody fills the window any more, and nobody wants to know.
+                // The window is no longer filled, and no report is read.
                 libc::_exit(channel::PLAYER_EXIT);
             }
         };

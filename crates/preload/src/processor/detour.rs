@@ -39,8 +39,8 @@ fn is_possible() -> bool {
     const OSXSAVE: u32 = 1 << 27;
     // What a part takes, and where (Intel SDM volume 1, 13.5); nothing of one that is not there.
     let fits = |part| {
-        let told = __cpuid_count(0xd, part);
-        (told.eax + told.ebx) as usize <= SAVED_BYTES
+        let leaf = __cpuid_count(0xd, part);
+        (leaf.eax + leaf.ebx) as usize <= SAVED_BYTES
     };
     __cpuid(1).ecx & OSXSAVE != 0 && [2, 5, 6, 7].into_iter().all(fits)
 }
@@ -136,7 +136,7 @@ fn area_near(site: usize) -> Option<usize> {
         }
         if found != libc::MAP_FAILED {
             // An old kernel takes the place for a wish.
-            // SAFETY: it was just mapped, and nobody uses it.
+            // SAFETY: it was just mapped and is not used.
             unsafe { libc::munmap(found, AREA_BYTES) };
         }
     }

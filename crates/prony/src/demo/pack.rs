@@ -24,7 +24,7 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
     let (mut out, report) = packed.map_err(|error| match error {
         PackError::Read(error) => Failure::demo("pack", &args.demo, &error),
         PackError::Write(error) => Failure::write(&args.output, &error),
-        PackError::Held(_) | PackError::Cut => Failure::new(format!("cannot pack {}: {error}", args.demo.display())),
+        PackError::Archive(_) | PackError::Cut => Failure::new(format!("cannot pack {}: {error}", args.demo.display())),
     })?;
     out.flush().map_err(|error| Failure::io("write", &args.output, &error))?;
     drop(out);

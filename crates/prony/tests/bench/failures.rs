@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Read;
 use std::process::{Child, Stdio};
 
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::scratch::Scratch;
 
 use crate::scratch;
 
 /// What a failure says; nothing on standard output, exit code 2.
-fn failure(answer: &Answer) -> &str {
+fn failure(answer: &CommandOutput) -> &str {
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{answer:?}");
     &answer.stderr
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::scratch::Scratch;
 
 use crate::scratch;
@@ -266,7 +266,7 @@ fn a_script_that_cannot_be_judged_says_why() {
     // An interpreter for which it is not installed.
     scratch.write("without/pyperf.py", "raise ModuleNotFoundError(\"No module named 'pyperf'\")\n");
     let mut bench = scratch.command(&["bench", "--pyperf", "wrong.py", "--interpreter", &python]);
-    let answer = Answer::to(bench.env("PYTHONPATH", scratch.file("without")));
+    let answer = CommandOutput::to(bench.env("PYTHONPATH", scratch.file("without")));
     assert!(answer.stderr.contains("-m pip install pyperf`"), "{answer:?}");
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use prony_testing::scratch::Scratch;
-use prony_testing::{Answer, trees};
+use prony_testing::{CommandOutput, trees};
 
 const SIGKILL: i32 = 9;
 
@@ -24,7 +24,7 @@ impl Machine {
     }
 
     /// Runs a verb of `prony machine` on it.
-    fn run(&self, verb: &str, arguments: &[&str]) -> Answer {
+    fn run(&self, verb: &str, arguments: &[&str]) -> CommandOutput {
         self.scratch.prony(&[&["machine", verb, "--root", &self.scratch.path().to_string_lossy()], arguments].concat())
     }
 
@@ -72,7 +72,7 @@ fn files_of(directory: &Path) -> BTreeMap<String, String> {
     files
 }
 
-fn is_killed(answer: &Answer) -> bool {
+fn is_killed(answer: &CommandOutput) -> bool {
     answer.signal == Some(SIGKILL)
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::scratch::{Scratch, Turn, run};
 
 use crate::bisects::{FRAMES, Story};
@@ -153,7 +153,7 @@ struct Runner<'a> {
 #[derive(Debug)]
 struct Ended {
     /// Of the step that failed, or of the last one.
-    step: Answer,
+    step: CommandOutput,
     outputs: BTreeMap<String, String>,
     /// The page of the job.
     summary: String,
@@ -186,7 +186,7 @@ impl Runner<'_> {
             command.env("GITHUB_ACTION_PATH", root()).env("RUNNER_TEMP", &temporary);
             command.env("GITHUB_OUTPUT", &output).env("GITHUB_STEP_SUMMARY", &summary);
             command.env("XDG_STATE_HOME", self.scratch.file("state-home")).env("PIP_NO_INDEX", "1");
-            let answer = Answer::to(&mut command);
+            let answer = CommandOutput::to(&mut command);
             let failed = answer.code != Some(0);
             if let Some(id) = step.get("id") {
                 let written = fs::read_to_string(&output).expect("the step leaves it there");
@@ -342,7 +342,7 @@ def build_wheel(directory, config_settings=None, metadata_directory=None):
     fs::create_dir(scratch.file("scripts")).expect("it is new");
     fs::copy(root().join("scripts/ci-install"), &script).expect("it is in the tree");
     let environment = scratch.arg("environment");
-    let installed = Answer::to(Command::new(script).arg(&environment).env("PIP_NO_INDEX", "1"));
+    let installed = CommandOutput::to(Command::new(script).arg(&environment).env("PIP_NO_INDEX", "1"));
     assert_eq!(installed.code, Some(0), "{installed:?}");
     assert!(installed.stdout.starts_with("prony "), "{installed:?}");
     let program = scratch.file("environment/bin/prony");

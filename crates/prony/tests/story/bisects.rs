@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::scratch::{Scratch, Turn, run};
 
 /// Frames that the server runs: enough for a replay that verifies something.
@@ -33,12 +33,12 @@ impl Story {
         run(Command::new("git").args(arguments).current_dir(self.scratch.file("arena")))
     }
 
-    fn prony(&self, arguments: &[&str]) -> Answer {
-        Answer::to(self.scratch.command(arguments).current_dir(self.scratch.file("arena")))
+    fn prony(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::to(self.scratch.command(arguments).current_dir(self.scratch.file("arena")))
     }
 
     /// Searches from `v1` on, with flags after these.
-    fn bisect(&self, build: &str, flags: &[&str]) -> Answer {
+    fn bisect(&self, build: &str, flags: &[&str]) -> CommandOutput {
         let mut arguments = vec!["bisect", "--demo", "../arena.demo", "--good", "v1", "--build", build];
         arguments.extend(flags);
         arguments.extend(["--", "./arena", FRAMES]);
@@ -214,7 +214,7 @@ fn a_step_of_a_ci_compares_both_builds() {
         command
             .env("GITHUB_OUTPUT", story.scratch.file("outputs"))
             .env("GITHUB_STEP_SUMMARY", story.scratch.file("summary"));
-        Answer::to(&mut command)
+        CommandOutput::to(&mut command)
     };
     let step = |new: &str, fail_on: &str| of("arena.demo\n", new, fail_on);
     let slower = step("slow", "slower");

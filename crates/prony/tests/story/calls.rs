@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::proof::{Flip, prove};
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::recording::{Server, Stop, record};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
@@ -125,7 +125,7 @@ fn a_build_with_the_runtime_of_a_sanitizer_in_it_is_recorded_and_replayed() {
         command.env("ASAN_OPTIONS", "detect_leaks=0");
         kept = &["--env", "ASAN_OPTIONS=detect_leaks=0"];
     }
-    let recording = Answer::to(&mut command);
+    let recording = CommandOutput::to(&mut command);
     assert!(
         recording.code == Some(0) && recording.stderr.contains("holds the runtime of a sanitizer"),
         "{recording:?}"

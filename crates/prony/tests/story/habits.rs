@@ -16,7 +16,7 @@ use crate::proof;
 use prony_demo::Op;
 use prony_testing::recording::{Recording, Server, Stop, record_with, replay, replay_by};
 use prony_testing::scratch::{Scratch, Turn, free_address, run};
-use prony_testing::{Answer, prony};
+use prony_testing::{CommandOutput, prony};
 
 /// Questions that a recording holds.
 const QUESTIONS: usize = 30;
@@ -407,7 +407,7 @@ fn descriptors_that_a_replay_is_started_with_are_not_the_builds() {
     let prony = prony();
     shell.arg("sh").arg(prony.get_program()).arg("replay").arg(&demo);
     shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let answer = Answer::to(&mut shell);
+    let answer = CommandOutput::to(&mut shell);
     assert_eq!(answer.code, Some(0), "{answer:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 use prony_testing::scratch::{Scratch, run};
 
 #[test]
@@ -35,12 +35,12 @@ fn the_doctor_names_what_is_missing_and_what_gives_it() {
     let all_work = checks.iter().all(|check| check["works"] == true);
     assert_eq!(answer.code, Some(i32::from(!all_work)), "{json}");
 
-    let without = Answer::to(scratch.command(&["doctor"]).env("PATH", scratch.path()));
+    let without = CommandOutput::to(scratch.command(&["doctor"]).env("PATH", scratch.path()));
     assert_eq!(without.code, Some(1), "{without:?}");
     assert!(without.stdout.contains("git: command not found"), "{without:?}");
     assert!(without.stdout.contains("→ install the package git"), "{without:?}");
     // Whoever has no place for the list of their own demos is told so.
-    let homeless = Answer::to(scratch.command(&["doctor"]).env("XDG_STATE_HOME", "/dev/null"));
+    let homeless = CommandOutput::to(scratch.command(&["doctor"]).env("XDG_STATE_HOME", "/dev/null"));
     assert!(homeless.stdout.contains("own demos"), "{homeless:?}");
 }
 

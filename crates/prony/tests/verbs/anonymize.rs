@@ -6,7 +6,7 @@ use std::io::{Cursor, Read};
 use prony_demo::{Demo, Head, Header, Op, PartKind, Record, Trailer, Writer, WriterOptions};
 
 use crate::sample::{Sample, assert_private};
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 
 /// What a demo is made of.
 #[derive(Default)]
@@ -91,7 +91,7 @@ fn contains(all: &[u8], what: &[u8]) -> bool {
 }
 
 /// Anonymizes a demo, with `flags` behind the rest, and unpacks the result.
-fn anonymized(made: Made, flags: &[&str]) -> (Answer, Vec<u8>) {
+fn anonymized(made: Made, flags: &[&str]) -> (CommandOutput, Vec<u8>) {
     let sample = Sample::new();
     fs::write(sample.file("in.demo"), made.bytes()).expect("the directory is writable");
     let verb = ["demo", "anonymize", "in.demo", "-o", "out.demo", "--seed", "3"];

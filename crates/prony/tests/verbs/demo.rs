@@ -1,7 +1,7 @@
 use std::fs;
 
 use crate::sample::{FRAMES, Sample, assert_private};
-use prony_testing::Answer;
+use prony_testing::CommandOutput;
 
 #[test]
 fn info_introduces_the_demo() {
@@ -199,7 +199,7 @@ fn a_reader_that_has_seen_enough_ends_the_dump_quietly() {
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
 }
 
-fn records(answer: &Answer) -> Vec<serde_json::Value> {
+fn records(answer: &CommandOutput) -> Vec<serde_json::Value> {
     answer.stdout.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Filled {
     pub(crate) full: bool,
 }
 
-/// The filling end of a replay whose tape is not held whole.
+/// The filling end of a replay whose tape is not mapped whole.
 #[derive(Debug)]
 pub(crate) struct Feeder {
     control: Arc<Mapped>,
@@ -133,11 +133,11 @@ impl Feeder {
     ///
     /// # Errors
     /// [`Fault`] for one that is no thread of a recording.
-    pub(crate) fn asked(&self) -> Result<Option<WindowRequest>, Fault> {
+    pub(crate) fn next_request(&self) -> Result<Option<WindowRequest>, Fault> {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         for (slot, known) in self.slots[..used].iter().enumerate() {
             let feed = self.feed(slot);
-            let request = feed.asked.load(Ordering::Acquire);
+            let request = feed.requests.load(Ordering::Acquire);
             if request == known.request {
                 continue;
             }
@@ -164,10 +164,10 @@ impl Feeder {
     ///
     /// # Errors
     /// When the kernel does not map it.
-    pub(crate) fn give(&mut self, asked: WindowRequest, offer: Offer) -> io::Result<()> {
-        let from = asked.from.min(offer.end);
-        let offset = window_offset(asked.slot, self.stride);
-        let before = std::mem::take(&mut self.slots[asked.slot]);
+    pub(crate) fn give(&mut self, wanted: WindowRequest, offer: Offer) -> io::Result<()> {
+        let from = wanted.from.min(offer.end);
+        let offset = window_offset(wanted.slot, self.stride);
+        let before = std::mem::take(&mut self.slots[wanted.slot]);
         if before.bytes > offer.bytes {
             self.forget(offset + offer.bytes, before.bytes - offer.bytes);
         }
@@ -176,9 +176,9 @@ impl Feeder {
             bytes => Some(Mapped::of(self.memory.as_fd(), offset, bytes as usize, true)?),
         };
         let quarter = from.checked_div(offer.bytes / 4).unwrap_or(0);
-        let (request, bytes) = (asked.request, offer.bytes);
-        self.slots[asked.slot] = Slot { request, window, bytes, read: from, filled: from, quarter };
-        let feed = self.feed(asked.slot);
+        let (request, bytes) = (wanted.request, offer.bytes);
+        self.slots[wanted.slot] = Slot { request, window, bytes, read: from, filled: from, quarter };
+        let feed = self.feed(wanted.slot);
         feed.bytes.store(offer.bytes, Ordering::Relaxed);
         feed.end.store(offer.end, Ordering::Relaxed);
         feed.ordered.store(offer.ordered, Ordering::Relaxed);
@@ -190,7 +190,7 @@ impl Feeder {
         for quarter in &feed.quarters {
             quarter.store(0, Ordering::Relaxed);
         }
-        feed.given.0.store(asked.request, Ordering::SeqCst);
+        feed.given.0.store(wanted.request, Ordering::SeqCst);
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Gives memory back that nobody reads any more.
+    /// Gives memory back that is no longer read.
     fn forget(&self, offset: u64, bytes: u64) {
         // Where it fails, the memory is kept.
         let _ = fallocate(&self.memory, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, bytes);
@@ -316,7 +316,7 @@ impl Feeder {
         }
     }
 
-    /// Marks this end as about to sleep, so that readers wake it. Whoever looks once more after this, and then sleeps,
+    /// Marks this end as about to sleep, so that readers wake it. An end that looks once more after this, and then sleeps,
     /// misses nothing.
     pub(crate) fn drowse(&self) {
         self.control().feeder_sleeps.store(true, Ordering::SeqCst);
@@ -340,8 +340,8 @@ mod tests {
     use crate::channel::{PastLibc, Tapes};
     use prony_channel::SMALLEST_WINDOW;
 
-    /// A feeder, and a thread that has asked for a window.
-    fn asked(from: u64) -> (Feeder, WindowRequest) {
+    /// A feeder, and a thread that has requested a window.
+    fn requested(from: u64) -> (Feeder, WindowRequest) {
         let tapes = Tapes::Windows { longest: SMALLEST_WINDOW };
         let channel = Channel::to_replay(&[], tapes, 1, 1, false, PastLibc::default()).expect("the kernel has memory");
         let feeder = channel.feeder().expect("it has windows");
@@ -352,18 +352,18 @@ mod tests {
         thread.thread.store(5, Ordering::Relaxed);
         thread.feed.from.store(from, Ordering::Relaxed);
         thread.feed.read.store(from, Ordering::Relaxed);
-        thread.feed.asked.store(1, Ordering::Relaxed);
-        let asked = feeder.asked().expect("it is a thread").expect("it asks");
-        assert_eq!((asked.slot, asked.process, asked.thread, asked.from), (1, 3, 5, from));
-        (feeder, asked)
+        thread.feed.requests.store(1, Ordering::Relaxed);
+        let wanted = feeder.next_request().expect("it is a thread").expect("it asks");
+        assert_eq!((wanted.slot, wanted.process, wanted.thread, wanted.from), (1, 3, 5, from));
+        (feeder, wanted)
     }
 
     fn given(from: u64, bytes: u64) -> Feeder {
-        let (mut feeder, asked) = asked(from);
+        let (mut feeder, wanted) = requested(from);
         feeder
-            .give(asked, Offer { bytes, end: 1 << 30, ordered: false, owner: None, leader: None })
+            .give(wanted, Offer { bytes, end: 1 << 30, ordered: false, owner: None, leader: None })
             .expect("the kernel maps it");
-        assert_eq!(feeder.asked().expect("it is a thread"), None);
+        assert_eq!(feeder.next_request().expect("it is a thread"), None);
         feeder
     }
 
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_begins_at_the_place_that_is_asked_for() {
+    fn a_window_begins_at_the_requested_position() {
         let mut feeder = given(10_000, 4096);
         assert_eq!(feeder.put(1, &record(64)).expect("the reader is there"), Filled { taken: 64, full: false });
         assert_eq!(feeder.feed(1).filled.load(Ordering::Relaxed), 10_064);
@@ -426,22 +426,22 @@ mod tests {
     #[test]
     fn a_thread_that_no_recording_has_is_a_fault() {
         for (process, thread) in [(PROCESSES as u32, 0), (0, 1 << 16), (u32::MAX, 0)] {
-            let (mut feeder, asked) = asked(0);
+            let (mut feeder, wanted) = requested(0);
             feeder
-                .give(asked, Offer { bytes: 4096, end: 0, ordered: false, owner: None, leader: None })
+                .give(wanted, Offer { bytes: 4096, end: 0, ordered: false, owner: None, leader: None })
                 .expect("the kernel maps it");
             let slot = &feeder.control().threads[1];
             slot.process.store(process, Ordering::Relaxed);
             slot.thread.store(thread, Ordering::Relaxed);
-            slot.feed.asked.store(2, Ordering::Relaxed);
-            let fault = feeder.asked().expect_err("nonsense");
+            slot.feed.requests.store(2, Ordering::Relaxed);
+            let fault = feeder.next_request().expect_err("nonsense");
             assert!(fault.slot == 1 && fault.found > fault.limit, "{fault}");
         }
     }
 
     #[test]
     fn the_list_of_turns_goes_round_behind_the_turn_that_is_due() {
-        let (mut feeder, _) = asked(0);
+        let (mut feeder, _) = requested(0);
         feeder.give_turns(3, 3 * TURNS).expect("the kernel maps it");
         let owners = || std::iter::repeat_n(9, 2 * TURNS as usize);
         assert_eq!(feeder.put_turns(3, owners()), Filled { taken: TURNS as usize, full: true });

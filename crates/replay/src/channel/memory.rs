@@ -36,7 +36,7 @@ pub(super) fn seal_content(memory: BorrowedFd) -> io::Result<()> {
     Ok(seal_written(memory)?)
 }
 
-/// The kernel refuses to seal what is written while somebody holds one of its pages beside a mapping, even if nobody is going to
+/// The kernel refuses to seal what is written while a page of it is referenced beside a mapping, even if nothing is going to
 /// write to it. On a busy machine the kernel itself does so for a while, longer than it waits for that.
 const SEAL_TRIES: u32 = 40;
 const SEAL_PAUSE: Duration = Duration::from_millis(50);
@@ -54,7 +54,7 @@ pub(super) fn wake_all(word: &AtomicU32) {
 /// Waits for a change of the word from this value, at most this long.
 pub(super) fn wait(word: &AtomicU32, value: u32, at_most: Duration) {
     let at_most = futex::Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-    // That the time is up, or the value another one, is seen by whoever looks at the word next.
+    // That the time is up, or the value another one, is seen by the next look at the word.
     let _ = futex::wait(word, futex::Flags::empty(), value, Some(&at_most));
 }
 
@@ -85,7 +85,7 @@ impl Mapped {
         for half in 0..total / length {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-            // SAFETY: the half lies in the range that was reserved, which nobody else uses yet.
+            // SAFETY: the half lies in the range that was reserved, which is not used yet.
             let done = unsafe {
                 let at = mapped.start.add(half * length).cast::<c_void>();
                 libc::mmap(at, length, protection, flags, fd.as_raw_fd(), offset as i64)
@@ -164,7 +164,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn a_page_that_is_held_for_a_while_delays_the_seal() {
+    fn a_page_that_is_pinned_for_a_while_delays_the_seal() {
         let mut file = std::fs::File::from(memory_file("test").expect("memory"));
         file.write_all(&[1; 4096]).expect("memory");
         let (mut reader, writer) = io::pipe().expect("a pipe");

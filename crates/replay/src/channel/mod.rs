@@ -149,7 +149,7 @@ impl Channel {
         self.control().replaced_inode.store(inode, Ordering::Relaxed);
     }
 
-    /// Has times of files since the beginning of the replay told as times of the recording.
+    /// Has times of files since the beginning of the replay reported as times of the recording.
     pub(crate) fn shift_file_times(&self, clock: ClockShift) {
         let control = self.control();
         control.begun_unix_ns.store(clock.begun_unix_ns, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Channel {
         memory_file("prony-tape").map(File::from)
     }
 
-    /// The tape is complete: from here on nobody changes it.
+    /// The tape is complete: from here on it does not change.
     ///
     /// # Errors
     /// When the kernel refuses, as for a file of another kind.
@@ -218,7 +218,7 @@ impl Channel {
         Ok(channel)
     }
 
-    /// The control area, for whoever answers requests beside the one who reads the rings.
+    /// The control area, for a thread that answers requests beside the one that reads the rings.
     fn shared_control(&self) -> Arc<Mapped> {
         Arc::clone(&self.control)
     }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_changes_the_size_of_what_a_server_holds_nor_the_content_of_what_another_gets() {
+    fn neither_the_size_nor_the_content_of_shared_memory_can_be_changed() {
         let channel = channel();
         let memory = File::from(channel.memory.try_clone().expect("a descriptor"));
         for bytes in [0, 1 << 40] {

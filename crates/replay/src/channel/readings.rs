@@ -123,7 +123,7 @@ impl Channel {
         self.control().frames.load(Ordering::Acquire)
     }
 
-    /// Times of the frames so far, of as many together as [`Channel::to_replay`] was told.
+    /// Times of the frames so far, of as many together as [`Channel::to_replay`] was given.
     ///
     /// # Errors
     /// When they cannot be mapped.

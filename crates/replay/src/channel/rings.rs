@@ -80,10 +80,10 @@ impl Channel {
             }
             let fault = |what, limit: u64, found| Fault { what, slot: place, limit, found };
             let length = head.wrapping_sub(tail);
-            // As large as its process has it, or nonsense, which harms nobody but the server.
-            let told = slot.ring_bytes.load(Ordering::Relaxed) as usize;
-            let is_size = told.is_power_of_two() && (LEAST_RING_BYTES..=RING_BYTES).contains(&told);
-            let ring_bytes = if is_size { told } else { RING_BYTES };
+            // As large as its process has it, or nonsense, which harms only the server.
+            let stated = slot.ring_bytes.load(Ordering::Relaxed) as usize;
+            let is_size = stated.is_power_of_two() && (LEAST_RING_BYTES..=RING_BYTES).contains(&stated);
+            let ring_bytes = if is_size { stated } else { RING_BYTES };
             if length > ring_bytes as u64 {
                 return Err(fault("bytes of a ring", ring_bytes as u64, length).into());
             }

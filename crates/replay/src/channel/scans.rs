@@ -34,7 +34,7 @@ impl Scans {
         &self.control.control().scan
     }
 
-    /// The request that nobody has answered yet.
+    /// The request that is not answered yet.
     pub(crate) fn wanted(&self) -> Option<ScanRequest> {
         let scan = self.scan();
         let loaded = match scan.state.load(Ordering::Acquire) {

@@ -126,7 +126,7 @@ impl FileInspection {
 pub fn inspect_files<R: Read + Seek>(demo: &mut Demo<R>) -> Result<FileInspection, StateError> {
     let mut found = FileInspection::default();
     let directories = state::state_directories(demo);
-    // Nothing is laid out, so the demo may have what it states, or any amount if it was cut: one piece is held at a time.
+    // Nothing is laid out, so the demo may have what it states, or any amount if it was cut: one piece is in memory at a time.
     let mut left = ArchiveLimits { bytes: state::stated_bytes(demo).unwrap_or(u64::MAX), entries: u64::MAX };
     state::check(&directories)?;
     for (number, directory) in directories.iter().enumerate() {

@@ -51,7 +51,7 @@ const ENTRIES_MAX: usize = 10_000;
 const CONTEXT: &str = "prony 2026-11-22 demos recorded on this machine: machine id, NUL, BLAKE3 of the file";
 
 impl KnownDemos {
-    /// The list of whoever runs this process, below `$XDG_STATE_HOME`, or `.local/state` in the home directory.
+    /// The list of the user who runs this process, below `$XDG_STATE_HOME`, or `.local/state` in the home directory.
     ///
     /// The home directory is that of `/etc/passwd`, and `$HOME` only where it names none: servers are recorded with a
     /// `HOME` of their own.
@@ -106,7 +106,7 @@ impl KnownDemos {
         list.sync_data().map_err(written)
     }
 
-    /// The list itself, if it is there and nobody else's.
+    /// The list itself, if it is there and owned by this user.
     fn open(&self) -> Result<Option<File>, KnownError> {
         let opened = own::check_directory(&self.folder, 0o700).and_then(|()| own::open(&self.path(), Ownership::Ours));
         match opened {

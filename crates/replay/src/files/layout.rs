@@ -27,7 +27,7 @@ pub enum LayoutError {
         /// Error that the system returned.
         error: io::Error,
     },
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -39,7 +39,7 @@ pub(crate) struct UnpackOptions<'a> {
     pub(crate) owners: bool,
     /// Files keep their bits for set-user-id and set-group-id.
     pub(crate) set_ids: bool,
-    /// Flag that is set when a signal asks to stop.
+    /// Flag that is set when a signal requests a stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 

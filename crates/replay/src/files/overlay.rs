@@ -75,14 +75,14 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> OverlayError + '_ {
 
 /// A path as far as it is there, without links, and what of it is missing.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct ResolvedPath {
     there: PathBuf,
     missing: PathBuf,
 }
 
-impl Place {
+impl ResolvedPath {
     /// `file`: the last part is a file, and counts as missing.
-    fn of(path: &Path, file: bool) -> Result<Place, OverlayError> {
+    fn of(path: &Path, file: bool) -> Result<ResolvedPath, OverlayError> {
         let names: Vec<&Path> = path
             .components()
             .filter_map(|part| match part {
@@ -104,18 +104,18 @@ impl Place {
         if is_below_made_up(&there) {
             return Err(OverlayError::Place(path.to_owned()));
         }
-        Ok(Place { there, missing: names.iter().skip(found).collect() })
+        Ok(ResolvedPath { there, missing: names.iter().skip(found).collect() })
     }
 
-    /// As [`Place::of`]; a directory missing in the root directory is made, as nothing can be merged with that.
-    fn below_root(path: &Path, file: bool, scratch: &Scratch) -> Result<Place, OverlayError> {
-        let place = Place::of(path, file)?;
+    /// As [`ResolvedPath::of`]; a directory missing in the root directory is made, as nothing can be merged with that.
+    fn below_root(path: &Path, file: bool, scratch: &Scratch) -> Result<ResolvedPath, OverlayError> {
+        let place = ResolvedPath::of(path, file)?;
         let mut names = place.missing.components();
         match (place.there == Path::new("/"), names.next(), names.next().is_some() || !file) {
             (true, Some(first), true) => {
                 let first = Path::new("/").join(first);
                 scratch.make_elsewhere(&first).map_err(|error| OverlayError::Root { path: first, error })?;
-                Place::of(path, file)
+                ResolvedPath::of(path, file)
             }
             (true, Some(_), false) => Err(OverlayError::Place(path.to_owned())),
             _ => Ok(place),
@@ -150,7 +150,7 @@ impl Roots {
 
     /// True if this path lies below one of them, links on the way followed. `file`: its last part is a file.
     pub(crate) fn hold(&self, path: &Path, file: bool) -> bool {
-        Place::of(path, file).is_ok_and(|place| self.0.iter().any(|root| place.path().starts_with(root)))
+        ResolvedPath::of(path, file).is_ok_and(|place| self.0.iter().any(|root| place.path().starts_with(root)))
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf, OverlayError> {
     if is_below_made_up(path) {
         return Err(OverlayError::Place(path.to_owned()));
     }
-    Place::of(path, false).map(|place| place.path())
+    ResolvedPath::of(path, false).map(|place| place.path())
 }
 
 /// Where it lies below the directory in which everything is laid out as below the root directory.
@@ -194,16 +194,16 @@ impl Plan {
         for (path, file) in
             files.iter().map(|path| (*path, true)).chain(self.directories.iter().map(|path| (path, false)))
         {
-            merged.insert(Place::of(path, file)?.there);
+            merged.insert(ResolvedPath::of(path, file)?.there);
         }
         let scratch = Scratch::outside_of(&merged, self.bytes).map_err(at(Path::new("/dev/shm")))?;
         let mut places = BTreeMap::new();
         let mut directories = Vec::new();
         for path in files {
-            places.insert(path.clone(), Place::below_root(path, true, &scratch)?);
+            places.insert(path.clone(), ResolvedPath::below_root(path, true, &scratch)?);
         }
         for path in &self.directories {
-            directories.push(Place::below_root(path, false, &scratch)?);
+            directories.push(ResolvedPath::below_root(path, false, &scratch)?);
         }
         let root = scratch.path().join("files");
         DirBuilder::new().mode(0o700).create(&root).map_err(at(&root))?;
@@ -211,7 +211,7 @@ impl Plan {
         let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path));
         let mut mounts = Vec::new();
         for (asset, path) in &self.assets {
-            let path = places.get(path).map_or_else(|| path.clone(), Place::path);
+            let path = places.get(path).map_or_else(|| path.clone(), ResolvedPath::path);
             let here = below(&root, &path);
             make(here.parent().unwrap_or(&root))?;
             // Something to mount it on.
@@ -222,7 +222,7 @@ impl Plan {
             make(&below(&root, &place.path()))?;
         }
         let ends = places.values().filter_map(|place| place.path().parent().map(Path::to_owned));
-        open_directories(&root, ends.chain(directories.iter().map(Place::path)), options.owners)?;
+        open_directories(&root, ends.chain(directories.iter().map(ResolvedPath::path)), options.owners)?;
         let there = places.values().chain(&directories).map(|place| place.there.clone()).collect();
         let mut merges = merges(there, &root, &scratch)?;
         merges.append(&mut mounts);
@@ -235,7 +235,7 @@ impl Plan {
         left: &mut ArchiveLimits,
         options: UnpackOptions,
         root: &Path,
-        places: &BTreeMap<PathBuf, Place>,
+        places: &BTreeMap<PathBuf, ResolvedPath>,
     ) -> Result<(), OverlayError> {
         if self.packed.is_empty() {
             return Ok(());
@@ -436,8 +436,8 @@ mod tests {
         fs::create_dir(real.join("game")).expect("writable");
         fs::write(real.join("game/x.cfg"), b"").expect("writable");
         std::os::unix::fs::symlink("game", real.join("link")).expect("writable");
-        let place = |path: &str, file| Place::of(&real.join(path), file).expect("no place of the kernel's");
-        let expected = |there: &str, missing: &str| Place {
+        let place = |path: &str, file| ResolvedPath::of(&real.join(path), file).expect("no place of the kernel's");
+        let expected = |there: &str, missing: &str| ResolvedPath {
             there: real.join(there).components().collect(),
             missing: missing.into(),
         };
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(place("link/maps/dm1", true), expected("game", "maps/dm1"));
         assert_eq!(place("game", false), expected("game", ""));
         assert_eq!(place("game/x.cfg/y", true), expected("game", "x.cfg/y"));
-        assert!(matches!(Place::of(Path::new("/proc/self/x"), true), Err(OverlayError::Place(_))));
+        assert!(matches!(ResolvedPath::of(Path::new("/proc/self/x"), true), Err(OverlayError::Place(_))));
     }
 
     /// A demo whose archive of files has these members.

@@ -1,4 +1,4 @@
-//! Files that a server only read, in its demo: small ones when it is recorded, others when somebody asks.
+//! Files that a server only read, in its demo: small ones when it is recorded, others on request.
 
 use crate::files::layout::{LayoutError, UnpackOptions, lay_out};
 use crate::files::manifest::{self, path_of};
@@ -103,7 +103,7 @@ pub(crate) fn is_needed(entry: &FileEntry) -> bool {
     entry.role.is_read() && entry.content.is_none() && !regular::is_below_made_up(&path_of(entry))
 }
 
-/// Appends the archive of files to a demo and tells each entry where its content is. `find` says where a file lies now.
+/// Appends the archive of files to a demo and stores in each entry where its content is. `find` says where a file lies now.
 pub(crate) fn pack<W: Write>(
     writer: &mut Writer<W>,
     files: &mut [FileEntry],
@@ -197,7 +197,7 @@ pub enum PackError {
     Write(#[from] WriteError),
     /// The files that it has already cannot be read.
     #[error(transparent)]
-    Held(#[from] LayoutError),
+    Archive(#[from] LayoutError),
     /// The demo was cut, and what it read is known only at the end of a recording.
     #[error("it is truncated, and only a complete demo lists the files that the server read")]
     Cut,
@@ -230,9 +230,9 @@ pub fn pack_files<R: Read + Seek, W: Write>(
     let root = File::open(scratch.path()).map_err(DemoError::Io)?;
     let limits_of_archive =
         ArchiveLimits { bytes: trailer.totals.state_bytes, entries: trailer.totals.state_bytes / 512 };
-    let mut held = StateArchiveWalk::new(demo.state_archive(FILES_ARCHIVE), limits_of_archive);
+    let mut archive = StateArchiveWalk::new(demo.state_archive(FILES_ARCHIVE), limits_of_archive);
     let options = UnpackOptions { owners: rustix::process::geteuid().is_root(), set_ids: false, stop: None };
-    lay_out(&mut held, &root, options, |member| matches!(member.kind, MemberKind::File { .. }))?;
+    lay_out(&mut archive, &root, options, |member| matches!(member.kind, MemberKind::File { .. }))?;
     let mut places = HashMap::new();
     for entry in &trailer.files {
         let of = entry.content.and_then(|content| trailer.files.get(content as usize));

@@ -16,7 +16,7 @@ pub(crate) fn path_of(output: &Path) -> PathBuf {
 }
 
 /// Creates the file, for its owner only. What has this name is an earlier recording that was cut, or a link that
-/// somebody has put there: neither is written to. With `replace`, the name is taken from it.
+/// another user has put there: neither is written to. With `replace`, the name is taken from it.
 pub(crate) fn create(path: &Path, replace: bool) -> io::Result<File> {
     let fresh = || {
         let flags = OFlags::NOFOLLOW.bits().cast_signed();

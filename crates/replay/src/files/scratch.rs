@@ -62,7 +62,7 @@ impl Scratch {
                 .tempdir_in(parent)?;
             let lock = open_directory(made.path())?;
             rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
-            // Before it was locked, somebody may have taken it for a stale one and removed it.
+            // Before it was locked, another process may have taken it for a stale one and removed it.
             if rustix::fs::fstat(&lock)?.st_nlink > 0 {
                 return Ok(Scratch { path: made.keep(), _lock: lock });
             }

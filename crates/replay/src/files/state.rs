@@ -184,10 +184,10 @@ pub(crate) fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> 
     demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect()
 }
 
-/// Says of each state directory whether it is one of those that were `asked` for by name.
-fn named(directories: &[PathBuf], asked: &[PathBuf]) -> Result<Vec<bool>, StateError> {
+/// Says of each state directory whether it is one of those `requested` by name.
+fn named(directories: &[PathBuf], requested: &[PathBuf]) -> Result<Vec<bool>, StateError> {
     let mut named = vec![false; directories.len()];
-    for directory in asked {
+    for directory in requested {
         // Recorded paths have no symbolic link in them; the last part of this one may not be one.
         let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         let absolute: PathBuf = absolute.components().collect();

@@ -165,13 +165,13 @@ mod tests {
     /// `sha256sum` of the same.
     const HASH: &str = include_str!("trusted/test-hash");
 
-    struct Place {
+    struct Sandbox {
         directory: tempfile::TempDir,
         trusted: TrustedDemos,
     }
 
-    impl Place {
-        fn new(list: &str) -> Place {
+    impl Sandbox {
+        fn new(list: &str) -> Sandbox {
             let directory = tempfile::tempdir().expect("the temporary directory is writable");
             fs::create_dir(directory.path().join("prony")).expect("it is new");
             let trusted = TrustedDemos::below(directory.path());
@@ -180,7 +180,7 @@ mod tests {
             for (path, mode) in [(trusted.path.clone(), 0o644), (directory.path().join("prony"), 0o755)] {
                 fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
             }
-            Place { directory, trusted }
+            Sandbox { directory, trusted }
         }
 
         fn demo(&self, content: &str) -> PathBuf {
@@ -198,20 +198,20 @@ mod tests {
     #[test]
     fn a_demo_is_trusted_by_its_hash_alone() {
         let list = format!("# demos of our repository\n\nsha256:{}  dm1, recorded in May\n", HASH.trim());
-        let place = Place::new(&list);
+        let place = Sandbox::new(&list);
         assert!(place.trusts(&place.demo("a demo\n")).expect("a list"));
         assert!(!place.trusts(&place.demo("a demo.\n")).expect("a list"), "one byte more");
         let demo = place.demo("a demo\n");
         fs::set_permissions(&demo, Permissions::from_mode(0o664)).expect("it is ours");
         assert!(!place.trusts(&demo).expect("a list"), "others could change it after this");
-        assert!(!Place::new("").trusts(&demo).expect("an empty list"));
+        assert!(!Sandbox::new("").trusts(&demo).expect("an empty list"));
         fs::remove_file(&place.trusted.path).expect("it is ours");
         assert!(!place.trusts(&demo).expect("no list is no error"));
     }
 
     #[test]
     fn a_demo_is_trusted_by_a_signature_of_a_listed_key() {
-        let place = Place::new(&format!("minisign:{}\n", KEY.trim()));
+        let place = Sandbox::new(&format!("minisign:{}\n", KEY.trim()));
         let demo = place.demo("a demo\n");
         assert!(!place.trusts(&demo).expect("a list"), "no signature");
         let signature = place.directory.path().join("x.demo.minisig");
@@ -224,19 +224,19 @@ mod tests {
         fs::write(&signature, another).expect("the directory is writable");
         assert!(!place.trusts(&demo).expect("a list"), "the trusted comment is signed, too");
         fs::write(&signature, SIGNATURE).expect("the directory is writable");
-        let nobody = Place::new(&format!("sha256:{}\n", "0".repeat(64)));
-        assert!(!nobody.trusts(&demo).expect("a list"), "the key is not listed");
+        let unlisted = Sandbox::new(&format!("sha256:{}\n", "0".repeat(64)));
+        assert!(!unlisted.trusts(&demo).expect("a list"), "the key is not listed");
     }
 
     #[test]
     fn a_list_that_cannot_be_believed_trusts_nothing() {
         let good = format!("sha256:{}\n", HASH.trim());
         for bad in ["sha256:12", "sha256", "md5:0123", "minisign:none", &good.trim().replace(':', ":+")] {
-            let place = Place::new(&format!("{good}{bad}\n"));
+            let place = Sandbox::new(&format!("{good}{bad}\n"));
             let error = place.trusts(&place.demo("a demo\n")).expect_err(bad).to_string();
             assert!(error.contains("trusted-demos, line 2: expected `sha256:`"), "{error}");
         }
-        let place = Place::new(&good);
+        let place = Sandbox::new(&good);
         let demo = place.demo("a demo\n");
         fs::set_permissions(&place.trusted.path, Permissions::from_mode(0o664)).expect("it is ours");
         let error = place.trusts(&demo).expect_err("the group may write").to_string();

@@ -2,7 +2,7 @@
 
 use super::{FailedCall, Passed, ProcessorChange, ThreadReport};
 
-/// A directory that the server listed, and that held something else while recording.
+/// A directory that the server listed, and that contained something else while recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedListing {
     /// The path by which the server opened it.
@@ -79,7 +79,7 @@ pub enum Cause {
     Unrecorded(Unrecorded, String, String),
     /// Bytes of the output that differ come from here.
     Traced(Traced),
-    /// This directory, which the server listed, held something else while recording.
+    /// This directory, which the server listed, contained something else while recording.
     Listing(ChangedListing),
     /// One of several threads made this call, where in the recording it did not have to: threads share memory without a call.
     SharedMemory(String),

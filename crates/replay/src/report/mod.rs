@@ -99,7 +99,7 @@ pub struct ReplayReport {
     pub failed_calls: Vec<FailedCall>,
     /// Calls that failed while recording and never failed here.
     pub unfailed_calls: Vec<FailedCall>,
-    /// Directories that held something else when the server listed them.
+    /// Directories that contained something else when the server listed them.
     pub listings: Vec<ChangedListing>,
     /// Where the number at which an output differs comes from, as far as it is known.
     pub source: Option<Unrecorded>,
@@ -111,7 +111,7 @@ pub struct ReplayReport {
     pub passed: Option<Passed>,
     /// Possible causes of the divergence, the likeliest first.
     pub causes: Vec<Cause>,
-    /// The last lines that it printed, where they were asked for.
+    /// The last lines that it printed, where they were requested.
     pub printed: Vec<String>,
 }
 
@@ -172,7 +172,7 @@ pub struct Passed {
 /// Facts about a build and its surroundings, known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The build is the very program that was recorded; `None` where that cannot be told.
+    /// The build is the very program that was recorded; `None` where that is unknown.
     pub recorded_build: Option<bool>,
     /// A command was given in place of the recorded one.
     pub command_given: bool,
@@ -389,7 +389,7 @@ pub enum Progress {
     Replaying {
         /// Number of the replay, from 1.
         run: u32,
-        /// Number of replays asked for.
+        /// Number of replays requested.
         runs: u32,
         /// Number of records answered in this replay.
         records: u64,

@@ -1,7 +1,7 @@
 //! A decoder as a process: datagrams go in, a line of JSON comes back for each.
 #![deny(clippy::indexing_slicing)]
 
-use prony_decoder::{Answer, AnswerError, Datagram, MOST_LINE_BYTES, Reply, greeting, read_hello};
+use prony_decoder::{AnswerError, Datagram, Decoded, MOST_LINE_BYTES, Reply, greeting, read_hello};
 use prony_text::Untrusted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -115,9 +115,9 @@ pub enum DecoderError {
         /// Number in its line.
         found: u64,
     },
-    /// A line that nobody asked for.
+    /// A line that was not requested.
     #[error("the decoder of {side} wrote more lines than it was given datagrams")]
-    Unasked {
+    Unexpected {
         /// The side.
         side: Side,
     },
@@ -149,7 +149,7 @@ pub enum DecoderError {
         /// Value of the replayed side.
         replayed: String,
     },
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -187,10 +187,10 @@ pub(crate) struct Decoder<'a> {
     from: Receiver<Heard>,
     said: Arc<Mutex<Vec<u8>>>,
     keeper: JoinHandle<()>,
-    asked: u64,
+    sent: u64,
     answered: u64,
     wanted: BTreeSet<u64>,
-    ready: BTreeMap<u64, Answer>,
+    ready: BTreeMap<u64, Decoded>,
     patience: Duration,
     stop: Option<&'a AtomicBool>,
 }
@@ -226,7 +226,7 @@ impl<'a> Decoder<'a> {
         let said = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&said);
         // The reader may wait for room, and a process that the decoder has started may hold the pipes open: the threads end
-        // when those do, and nobody joins them.
+        // when those do, and are not joined.
         std::thread::spawn(move || write_all(&queue, stdin));
         std::thread::spawn(move || read_lines(stdout, &heard));
         let keeper = std::thread::spawn(move || keep_end(stderr, &kept));
@@ -238,7 +238,7 @@ impl<'a> Decoder<'a> {
             from,
             said,
             keeper,
-            asked: 0,
+            sent: 0,
             answered: 0,
             wanted: BTreeSet::new(),
             ready: BTreeMap::new(),
@@ -258,31 +258,31 @@ impl<'a> Decoder<'a> {
 
     /// Gives it a datagram; returns its number. With `wanted`, the answer can be had by [`Decoder::answer`].
     pub(crate) fn give(&mut self, mut datagram: Datagram, wanted: bool) -> Result<u64, DecoderError> {
-        while self.asked - self.answered >= MOST_WAITING as u64 {
+        while self.sent - self.answered >= MOST_WAITING as u64 {
             self.read_answer()?;
         }
-        self.asked += 1;
-        datagram.number = self.asked;
+        self.sent += 1;
+        datagram.number = self.sent;
         if wanted {
-            self.wanted.insert(self.asked);
+            self.wanted.insert(self.sent);
         }
         let mut frame = Vec::new();
         match datagram.write(&mut frame) {
             Some(()) => self.send(frame),
             // No datagram is so long, and no call moves so much of a stream: its bytes are compared.
             None => {
-                self.asked -= 1;
-                self.wanted.remove(&(self.asked + 1));
+                self.sent -= 1;
+                self.wanted.remove(&(self.sent + 1));
                 return Ok(0);
             }
         }
-        Ok(self.asked)
+        Ok(self.sent)
     }
 
     /// The answer to a datagram that was given with `wanted`.
-    pub(crate) fn answer(&mut self, number: u64) -> Result<Answer, DecoderError> {
+    pub(crate) fn answer(&mut self, number: u64) -> Result<Decoded, DecoderError> {
         if number == 0 {
-            return Ok(Answer::Opaque(String::new()));
+            return Ok(Decoded::Opaque(String::new()));
         }
         loop {
             if let Some(answer) = self.ready.remove(&number) {
@@ -294,7 +294,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads what is outstanding, closes its input, and waits for its end.
     pub(crate) fn finish(mut self) -> Result<(), DecoderError> {
-        while self.answered < self.asked {
+        while self.answered < self.sent {
             self.read_answer()?;
         }
         self.to = None;
@@ -304,7 +304,7 @@ impl<'a> Decoder<'a> {
             if !ended {
                 match self.from.recv_timeout(LOOK) {
                     Ok(Heard::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
-                    Ok(_) => return Err(DecoderError::Unasked { side: self.side }),
+                    Ok(_) => return Err(DecoderError::Unexpected { side: self.side }),
                     Err(RecvTimeoutError::Timeout) => {}
                 }
             }
@@ -417,7 +417,7 @@ impl Drop for Decoder<'_> {
 fn write_all(queue: &Receiver<Vec<u8>>, mut to: ChildStdin) {
     while let Ok(bytes) = queue.recv() {
         if to.write_all(&bytes).and_then(|()| to.flush()).is_err() {
-            // Nobody reads. Whoever sends is told by the missing answer, and must not wait for room here.
+            // There is no reader. The sender sees it by the missing answer, and must not wait for room here.
             while queue.recv().is_ok() {}
             return;
         }

@@ -56,7 +56,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) explained: bool,
     pub(crate) clock: ClockShift,
     pub(crate) demo_inode: u64,
-    /// Flag that is set when a signal asks to stop.
+    /// Flag that is set when a signal requests a stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 

@@ -1,4 +1,4 @@
-//! The end of what a build prints, kept for whoever asks why it diverged.
+//! The end of what a build prints, kept to explain why it diverged.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,7 +32,7 @@ impl Printed {
                     all.drain(..all.len() - KEPT_BYTES);
                 }
             }
-            // Nobody may be left who wants it.
+            // The receiver may be gone.
             let _ = done.send(all);
         });
         Ok(Printed { file: File::from(OwnedFd::from(writer)), kept })
@@ -43,7 +43,7 @@ impl Printed {
         &self.file
     }
 
-    /// The last lines, once nobody prints any more.
+    /// The last lines, once no process prints any more.
     pub(crate) fn last_lines(self) -> Vec<String> {
         drop(self.file);
         let kept = self.kept.recv_timeout(PATIENCE).unwrap_or_default();

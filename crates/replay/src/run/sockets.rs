@@ -37,13 +37,13 @@ impl UnusedPaths {
 }
 
 impl Drop for UnusedPaths {
-    /// Takes away what stands there now, if it is a socket that nobody listens on.
+    /// Takes away what stands there now, if it is a socket without a listener.
     fn drop(&mut self) {
         for path in &self.0 {
             let is_socket = fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket());
             let refused = || UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
             if is_socket && refused() {
-                // Whoever removed it meanwhile has done the same.
+                // Another process may have removed it meanwhile.
                 let _ = fs::remove_file(path);
             }
         }

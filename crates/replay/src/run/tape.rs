@@ -58,7 +58,7 @@ pub(crate) enum Source {
 struct Stream {
     start: u64,
     written: u64,
-    held: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -68,9 +68,9 @@ struct Process {
 }
 
 /// Bytes of a stream gathered before they are written.
-const HELD_BYTES: usize = 1 << 18;
+const BUFFERED_BYTES: usize = 1 << 18;
 /// The same over all streams.
-const ALL_HELD_BYTES: usize = 1 << 26;
+const ALL_BUFFERED_BYTES: usize = 1 << 26;
 /// Most notes of a demo that are repeated.
 const MOST_NOTES: usize = 16;
 /// Most streams of a tape: threads that ever lived, over all processes.
@@ -184,7 +184,7 @@ fn write<R: Read + Seek>(
     file.write_all_at(&head_of(directory, streams, processes), 0)?;
     let rule = demo.header().frame_rule;
     let mut walk = Walk::new(rule);
-    let mut held = 0;
+    let mut buffered = 0;
     let mut records = demo.records();
     while let Some((index, run)) = records.next_run()? {
         for Group { record, more } in groups_of(run, rule) {
@@ -195,15 +195,15 @@ fn write<R: Read + Seek>(
             if walk.mark(directory, lane, &mut head, turn) {
                 process.owners.push(turn_entry(turn, directory.streams[lane.stream as usize].owner));
             }
-            stream.held.extend_from_slice(&head.to_bytes());
-            stream.held.extend_from_slice(&record[HEAD_BYTES..]);
-            put_clocks(&mut stream.held, more);
-            held += record.len() + more.len();
-            if stream.held.len() >= HELD_BYTES {
-                held -= stream.held.len();
+            stream.buffered.extend_from_slice(&head.to_bytes());
+            stream.buffered.extend_from_slice(&record[HEAD_BYTES..]);
+            put_clocks(&mut stream.buffered, more);
+            buffered += record.len() + more.len();
+            if stream.buffered.len() >= BUFFERED_BYTES {
+                buffered -= stream.buffered.len();
                 stream.flush(file)?;
-            } else if held >= ALL_HELD_BYTES {
-                held = 0;
+            } else if buffered >= ALL_BUFFERED_BYTES {
+                buffered = 0;
                 for stream in streams.iter_mut() {
                     stream.flush(file)?;
                 }
@@ -240,9 +240,9 @@ impl From<io::Error> for Failed {
 
 impl Stream {
     fn flush(&mut self, file: &File) -> io::Result<()> {
-        file.write_all_at(&self.held, self.start + self.written)?;
-        self.written += self.held.len() as u64;
-        self.held.clear();
+        file.write_all_at(&self.buffered, self.start + self.written)?;
+        self.written += self.buffered.len() as u64;
+        self.buffered.clear();
         Ok(())
     }
 }
@@ -316,7 +316,7 @@ pub fn lay_out_demo(file: File, limit: u64) -> Result<u64, TapeError> {
 }
 
 /// Process and thread that have each of these turns, which are given by the process that leads their order and their number.
-/// None for a thread that takes turns with nobody, and behind the last turn.
+/// None for a thread that takes turns with no other, and behind the last turn.
 pub(crate) fn owners_of<R: Read + Seek>(
     demo: &mut Demo<R>,
     wanted: &BTreeSet<(u16, u64)>,

@@ -1,11 +1,11 @@
-//! A tape that is not held whole: a thread beside the replay unpacks the demo and fills the windows that the server's
+//! A tape that is not mapped whole: a thread beside the replay unpacks the demo and fills the windows that the server's
 //! threads walk over.
 //!
 //! A [`Walker`] goes over the blocks of the demo in their order and hands each record to the stream of its thread. What
 //! a window has no room for is *pending*. Usually one walker is enough: threads pass their records in about the order of
 //! the demo. Where they do not, as nothing orders the processes of one server among each other, some thread waits for
 //! records behind those that another one does not take. Then the walker goes on with what is pending in memory; and when
-//! that gets too much, another walker goes ahead and leaves the records behind to the one that stays. So whoever waits
+//! that gets too much, another walker goes ahead and leaves the records behind to the one that stays. So a thread that waits
 //! is always fed, memory is bounded, and a part of the demo is unpacked more than once only then.
 
 use crate::channel::{Bell, Channel, Fault, Feeder, Filled, Offer, WindowRequest};
@@ -227,13 +227,13 @@ struct Way {
     /// Number of those bytes that have arrived.
     arrived: usize,
     /// Destination of the bytes, once the reader is there.
-    to: Option<Place>,
+    to: Option<Destination>,
     /// True if the way stands in `Streams::lagging`.
     lags: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum Destination {
     Window(usize),
     Turns(u16),
 }
@@ -320,8 +320,8 @@ impl<R: Read + Seek> Streams<R> {
     /// Does what there is to do; false if there was nothing.
     fn get_on(&mut self) -> Result<bool, FeedError> {
         let mut done = false;
-        while let Some(asked) = self.feeder.asked()? {
-            self.give(asked)?;
+        while let Some(wanted) = self.feeder.next_request()? {
+            self.give(wanted)?;
             done = true;
         }
         done |= self.deliver()?;
@@ -337,38 +337,38 @@ impl<R: Read + Seek> Streams<R> {
     }
 
     /// A thread came up, and wants its records.
-    fn give(&mut self, asked: WindowRequest) -> Result<(), FeedError> {
-        let leader = self.directory.process(asked.process);
+    fn give(&mut self, wanted: WindowRequest) -> Result<(), FeedError> {
+        let leader = self.directory.process(wanted.process);
         let leader = leader.map(|process| self.directory.processes[process as usize].leader);
         let ordered = leader.is_some_and(|leader| self.directory.is_ordered(leader));
-        self.given.retain(|&(slot, _)| slot != asked.slot);
+        self.given.retain(|&(slot, _)| slot != wanted.slot);
         let recorded = leader.map(|leader| self.directory.processes[leader as usize].index);
         let mut offer = Offer { bytes: 0, end: 0, ordered, owner: None, leader: recorded };
-        if let Some(Lane { stream, .. }) = self.directory.find(asked.process, asked.thread) {
+        if let Some(Lane { stream, .. }) = self.directory.find(wanted.process, wanted.thread) {
             let (way, known) = (stream as usize, self.directory.streams[stream as usize]);
             let limit = known.bytes;
-            if asked.from > limit {
+            if wanted.from > limit {
                 let what = "place of a reader";
-                return Err(Fault { what, slot: asked.slot, limit, found: asked.from }.into());
+                return Err(Fault { what, slot: wanted.slot, limit, found: wanted.from }.into());
             }
             (offer.bytes, offer.end, offer.owner) = (self.plan.window(way), limit, Some(known.owner));
-            if asked.from != self.ways[way].fed - self.ways[way].waiting() as u64 {
-                self.rewind(way, asked.from);
+            if wanted.from != self.ways[way].fed - self.ways[way].waiting() as u64 {
+                self.rewind(way, wanted.from);
             }
-            self.ways[way].to = Some(Place::Window(asked.slot));
+            self.ways[way].to = Some(Destination::Window(wanted.slot));
             self.given.retain(|&(_, of)| of != way);
-            self.given.push((asked.slot, way));
+            self.given.push((wanted.slot, way));
         }
         if let Some(leader) = leader.filter(|_| ordered) {
             self.forget_turns();
             let way = self.directory.streams.len() + leader as usize;
             let known = self.directory.processes[leader as usize];
             self.feeder.give_turns(known.index, known.turns)?;
-            if self.ways[way].to.replace(Place::Turns(known.index)).is_none() {
+            if self.ways[way].to.replace(Destination::Turns(known.index)).is_none() {
                 self.ordered.push(leader as usize);
             }
         }
-        self.feeder.give(asked, offer)?;
+        self.feeder.give(wanted, offer)?;
         self.feeder.tell();
         Ok(())
     }
@@ -403,8 +403,8 @@ impl<R: Read + Seek> Streams<R> {
             let Filled { taken, full } = match way.to {
                 _ if pending.is_empty() => Filled { taken: 0, full: false },
                 None => continue,
-                Some(Place::Window(slot)) => self.feeder.put(slot, pending)?,
-                Some(Place::Turns(process)) => {
+                Some(Destination::Window(slot)) => self.feeder.put(slot, pending)?,
+                Some(Destination::Turns(process)) => {
                     let owners = pending.chunks_exact(2).map(|owner| u16::from_le_bytes([owner[0], owner[1]]));
                     let Filled { taken, full } = self.feeder.put_turns(process, owners);
                     Filled { taken: 2 * taken, full }
@@ -453,7 +453,7 @@ impl<R: Read + Seek> Streams<R> {
             self.walkers[walker].seen[way] <= fed && self.walkers[walker].next < self.plan.blocks.count()
         };
         let walker = (0..self.walkers.len()).filter(ahead).max_by_key(|&walker| self.walkers[walker].next);
-        // Somebody stands before what is not fed yet, unless it is not there.
+        // Some walker stands before what is not fed yet, unless it is not there.
         let Some(walker) = walker else { return Err(FeedError::Tape(TapeError::Changed)) };
         let mut left = Vec::new();
         if self.pending >= self.plan.pending {
@@ -470,7 +470,7 @@ impl<R: Read + Seek> Streams<R> {
         self.step(walker, &left)
     }
 
-    /// True if a walker may go on although nobody waits.
+    /// True if a walker may go on although no thread waits.
     fn may_walk(&self, walker: usize) -> bool {
         let Walker { next, seen, .. } = &self.walkers[walker];
         let stalled = |&way: &usize| self.ways[way].to.is_some() && self.ways[way].fed == seen[way];
@@ -524,7 +524,7 @@ impl<R: Read + Seek> Streams<R> {
         Ok(())
     }
 
-    /// Lets go of walkers that nobody needs: for everything that they could feed, another one stands further on.
+    /// Lets go of walkers that are not needed: for everything that they could feed, another one stands further on.
     fn dismiss(&mut self) {
         let streams = self.directory.streams.len();
         let total = |way: usize| match self.directory.streams.get(way) {

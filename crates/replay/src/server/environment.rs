@@ -392,7 +392,7 @@ fn own() -> Pairs {
     pairs
 }
 
-/// The environment of a recorded server: our own, and OpenSSL told to do without the instructions
+/// The environment of a recorded server: our own, and OpenSSL set to do without the instructions
 /// whose results cannot be recorded.
 pub(crate) fn to_record() -> Pairs {
     let mut pairs = own();
@@ -404,7 +404,7 @@ pub(crate) fn to_record() -> Pairs {
 }
 
 /// Takes three bits of `cpuid` away (OPENSSL_ia32cap(3)): 4 RDTSC, 62 RDRAND and, of leaf 7, 18
-/// RDSEED. OpenSSL then asks the clock and the kernel, which are recorded.
+/// RDSEED. OpenSSL then reads the clock and calls the kernel, which are recorded.
 const OPENSSL_CAPABILITIES: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000010:~0x40000");
 
 #[cfg(test)]
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loads_code_is_told_from_what_servers_need() {
+    fn what_loads_code_is_distinguished_from_what_servers_need() {
         for name in [
             "LD_PRELOAD",
             "LD_LIBRARY_PATH",

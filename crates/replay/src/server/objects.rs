@@ -1,4 +1,4 @@
-//! The object files that a process has mapped, and where in them the processor itself is asked.
+//! The object files that a process has mapped, and where in them the processor itself is queried.
 
 use crate::server::search::Found;
 use prony_channel::Site;
@@ -54,7 +54,7 @@ pub(crate) fn loaded_objects(code: &[Mapping]) -> Vec<Loaded> {
     found
 }
 
-/// True for the objects from which system calls ordinarily come, and whose own use of the processor is nobody's.
+/// True for the objects from which system calls ordinarily come, and whose own use of the processor is not the server's.
 pub(crate) fn is_ordinary(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     ["libc.so.", "ld-linux", "libpthread.so."].iter().any(|ordinary| name.starts_with(ordinary))
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_told_from_data_and_from_what_is_no_file() {
+    fn code_is_distinguished_from_data_and_from_what_is_no_file() {
         let line = "7f0000001000-7f0000003000 r-xp 00001000 fe:00 42                         /usr/lib/libx y.so";
         let expected = Mapping {
             path: "/usr/lib/libx y.so".into(),

@@ -1,4 +1,4 @@
-//! Searches code for instructions that ask the processor itself: for its time stamp, for randomness, for which
+//! Searches code for instructions that query the processor itself: for its time stamp, for randomness, for which
 //! processor it is.
 //!
 //! The bytes of such an instruction also stand within others and within tables. A place is sure only where decoding
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// Position of an instruction, and the room around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct InstructionPosition {
     /// Address in the terms of its object's tables.
     pub(crate) address: u64,
     /// Bytes of it and of what may move away with it, if that is room for a jump; 0 if not.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessorReads {
     /// Positions that are certainly instructions.
-    pub(crate) certain: Vec<Place>,
+    pub(crate) certain: Vec<InstructionPosition>,
     /// Whole code by its looks that nothing is known to lead to.
     pub(crate) doubtful: Vec<u64>,
 }
@@ -101,7 +101,7 @@ fn is_near_branch(instruction: &Instruction) -> bool {
     matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32)
 }
 
-fn asks(instruction: &Instruction) -> bool {
+fn is_query(instruction: &Instruction) -> bool {
     use Mnemonic::{Cpuid, Rdpid, Rdrand, Rdseed, Rdtsc, Rdtscp};
     matches!(instruction.mnemonic(), Cpuid | Rdpid | Rdrand | Rdseed | Rdtsc | Rdtscp)
 }
@@ -143,13 +143,13 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
             true
         });
         let odd = code.iter().position(Instruction::is_invalid).unwrap_or(code.len());
-        for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| asks(instruction)) {
+        for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| is_query(instruction)) {
             match at > odd {
                 true => reads.doubtful.push(instruction.ip()),
                 false => {
                     // Detours are made of 64-bit code.
                     let room = if sections[section].bits == 64 { room(&code, at, functions) } else { 0 };
-                    reads.certain.push(Place { address: instruction.ip(), room });
+                    reads.certain.push(InstructionPosition { address: instruction.ip(), room });
                 }
             }
         }
@@ -322,9 +322,9 @@ fn examine(
         while let Some((&candidate, others)) = left.split_first().filter(|(candidate, _)| **candidate < next) {
             left = others;
             // One that is led to needs no more looks; of another, all around it must look like code.
-            if asks(instruction) && candidate >= ip {
+            if is_query(instruction) && candidate >= ip {
                 match led_to {
-                    true => reads.certain.push(Place { address: ip, room: 0 }),
+                    true => reads.certain.push(InstructionPosition { address: ip, room: 0 }),
                     false => doubtful.push(ip),
                 }
             }
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_is_told_from_the_same_bytes_within_another() {
+    fn an_instruction_is_distinguished_from_the_same_bytes_within_another() {
         let code = [&WITHIN[..], &RDTSC, &RDRAND_R9, &RET].concat();
         assert_eq!(addresses(&found(&code, &[0x1000..0x100c], &[])), [0x1005, 0x1007]);
         assert_eq!(found(&WITHIN, &[0x1000..0x1005], &[]), ProcessorReads::default());

@@ -95,7 +95,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn a_system_call_is_told_from_a_table_that_looks_like_one() {
+    fn a_system_call_is_distinguished_from_a_table_that_looks_like_one() {
         let number = [0xb8, 0xaa, 0x01, 0, 0]; // mov eax, 426
         let call = [0x0f, 0x05];
         let ret = [0xc3];

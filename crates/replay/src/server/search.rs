@@ -29,7 +29,7 @@ pub(crate) struct Found {
     pub(crate) raw_calls: bool,
     /// It holds the runtime of a sanitizer, which makes such calls as well: a program that is linked with it.
     pub(crate) sanitizer: bool,
-    /// Places where it asks the processor itself.
+    /// Places where it queries the processor itself.
     pub(crate) places: Places,
 }
 
@@ -101,20 +101,20 @@ fn begin(known: &[(&Path, Known)]) {
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let Some((path, known)) = next else { return };
-                let mut answer = Answer { known, found: Found::default() };
-                answer.found = of(&path).unwrap_or_default();
+                let mut result = SearchResult { known, found: Found::default() };
+                result.found = of(&path).unwrap_or_default();
             }
         });
     }
 }
 
-/// The answer of a search, which is given however the search ends: a file that cannot be searched holds nothing.
-struct Answer {
+/// The result of a search, which is published however the search ends: a file that cannot be searched holds nothing.
+struct SearchResult {
     known: Known,
     found: Found,
 }
 
-impl Drop for Answer {
+impl Drop for SearchResult {
     fn drop(&mut self) {
         let searches = Searches::all();
         searches.found().insert(self.known, Some(Arc::new(std::mem::take(&mut self.found))));
@@ -284,7 +284,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn the_random_device_of_cpp_asks_the_processor_and_libm_does_not() {
+    fn the_random_device_of_cpp_queries_the_processor_and_libm_does_not() {
         let library = |name: &str| ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].map(|at| Path::new(at).join(name));
         let search = |name| library(name).iter().find(|path| path.is_file()).and_then(|path| of(path));
         let cpp = search("libstdc++.so.6").expect("libstdc++6 is installed wherever a C++ server runs").places;

@@ -4,7 +4,7 @@
 use crate::report::{Cause, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport};
 use prony_demo::{Class, Op};
 
-/// Failed calls that are told as causes.
+/// Most failed calls that are reported as causes.
 const MOST_CALLS: usize = 3;
 /// ENOTTY: a question that is put to every output, and whose answer says only where a server prints.
 const ENOTTY: i32 = 25;
@@ -26,7 +26,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
             None => Cause::FailedCall(failed),
         }
     }));
-    causes.extend(held_up(found));
+    causes.extend(blocked_by(found));
     causes.extend(report.traced.clone().map(Cause::Traced));
     if let (Some(source), Some(change)) = (&report.source, found.number()) {
         causes.push(Cause::Unrecorded(source.clone(), change.expected.to_string(), change.found.to_string()));
@@ -105,20 +105,20 @@ fn is_likely(failed: &FailedCall, found: &Divergence) -> bool {
 
 /// The thread that holds the others up: one that runs, or is not there though it is its turn, or sleeps in something else
 /// than a wait for another thread; only then the one whose turn it is.
-fn held_up(found: &Divergence) -> Option<Cause> {
+fn blocked_by(found: &Divergence) -> Option<Cause> {
     const FOR_OTHERS: [&str; 3] = ["futex", "wait4", "waitid"];
     let sleeps = |thread: &&ThreadReport| match &thread.doing {
         Doing::Sleeping { call, .. } => !FOR_OTHERS.contains(&call.as_str()),
         _ => false,
     };
     let all = || found.threads.iter().filter(|thread| thread.waits_for.is_none());
-    let held = all().find(|thread| thread.doing == Doing::Running);
-    let held = held.or_else(|| all().find(|thread| thread.doing == Doing::Gone));
-    let held = held.or_else(|| all().find(sleeps)).or_else(|| all().find(|thread| thread.is_its_turn));
-    let held = held.or_else(|| all().next())?;
-    Some(match held.doing {
-        Doing::Running => Cause::Busy(held.clone()),
-        _ => Cause::Blocked(held.clone()),
+    let blocker = all().find(|thread| thread.doing == Doing::Running);
+    let blocker = blocker.or_else(|| all().find(|thread| thread.doing == Doing::Gone));
+    let blocker = blocker.or_else(|| all().find(sleeps)).or_else(|| all().find(|thread| thread.is_its_turn));
+    let blocker = blocker.or_else(|| all().next())?;
+    Some(match blocker.doing {
+        Doing::Running => Cause::Busy(blocker.clone()),
+        _ => Cause::Blocked(blocker.clone()),
     })
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_differ_by_a_number_are_told_from_others() {
+    fn names_that_differ_by_a_number_are_distinguished_from_others() {
         for (path, recorded) in [
             ("/tmp/job-1234.lock", "/tmp/job-99.lock"),
             ("/srv/17/x", "/srv/18/x"),

@@ -55,8 +55,9 @@ impl Sockets {
         match op {
             Op::Socket if head.ret >= 0 => {
                 // Family, type and protocol, four bytes each.
-                let asked = Parts::first(record, PartKind::Value);
-                let kind = asked.and_then(|asked| Some(i32::from_le_bytes(asked.get(4..8)?.try_into().ok()?)));
+                let arguments = Parts::first(record, PartKind::Value);
+                let kind =
+                    arguments.and_then(|arguments| Some(i32::from_le_bytes(arguments.get(4..8)?.try_into().ok()?)));
                 let is_stream = kind.is_some_and(|kind| kind & 0xf == STREAM);
                 self.known.insert((process, head.ret as i32), Socket { is_stream, ..Socket::default() });
             }

@@ -8,7 +8,7 @@ use crate::run::decoder::{Decoder, DecoderError, Side};
 use crate::run::{Observed, ObservedKind};
 use crate::verdict::compare::{Socket, Sockets, Unexcused, beyond, messages};
 use crate::verdict::lane::{Group, Lane, Output};
-use prony_decoder::{Answer, Datagram, Direction, Field, Value};
+use prony_decoder::{Datagram, Decoded, Direction, Field, Value};
 use prony_demo::tolerance::{
     DecodedDrifts, DifferenceAt, Drift, FieldComparison, Moved, OutputComparison, Ports, Rules, ToleranceSummary,
     is_same,
@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Datagrams to one peer that a decoder may hold back in a row.
-const MOST_HELD: usize = 1024;
+const MOST_PARTIAL: usize = 1024;
 
 /// What a value that a rule names counts in an alignment; others count 1.
 const TOLERATED: f64 = 0.1;
@@ -188,7 +188,7 @@ struct Judge<'a> {
     drifts: DecodedDrifts,
     drift: Drift,
     turns: BTreeMap<Peer, Turn>,
-    held: BTreeMap<Peer, [Vec<Sent>; 2]>,
+    partial: BTreeMap<Peer, [Vec<Sent>; 2]>,
     lanes: BTreeMap<Peer, Lane>,
     /// No output has differed so far.
     is_untouched: bool,
@@ -208,7 +208,7 @@ impl<'a> Judge<'a> {
             drifts,
             drift: Drift::new(),
             turns: BTreeMap::new(),
-            held: BTreeMap::new(),
+            partial: BTreeMap::new(),
             lanes: BTreeMap::new(),
             is_untouched: true,
             first: None,
@@ -322,12 +322,12 @@ impl<'a> Judge<'a> {
     /// Adds an output to its lane with what its decoder finds in it, or keeps it until a later one completes it.
     fn decode(&mut self, peer: &Peer, side: usize, frame: u64, sent: Sent) -> Result<(), JudgeError> {
         let answer = self.decoders[side].answer(sent.number)?;
-        let held = &mut self.held.entry(peer.clone()).or_default()[side];
-        if matches!(answer, Answer::Held) {
-            held.push(sent);
-            if held.len() > MOST_HELD {
+        let partial = &mut self.partial.entry(peer.clone()).or_default()[side];
+        if matches!(answer, Decoded::Held) {
+            partial.push(sent);
+            if partial.len() > MOST_PARTIAL {
                 let side = [Side::Recorded, Side::Replayed][side];
-                let (count, peer) = (held.len(), peer.2.clone());
+                let (count, peer) = (partial.len(), peer.2.clone());
                 return Err(DecoderError::Holds { side, count, peer }.into());
             }
             return Ok(());
@@ -335,9 +335,9 @@ impl<'a> Judge<'a> {
         let Sent { record, thread, op, mut bytes, .. } = sent;
         let mut parts = 1;
         let fields = match answer {
-            Answer::Fields(found) if !found.is_empty() => {
-                parts += held.len() as u64;
-                bytes = held.drain(..).flat_map(|held| held.bytes).chain(bytes).collect();
+            Decoded::Fields(found) if !found.is_empty() => {
+                parts += partial.len() as u64;
+                bytes = partial.drain(..).flat_map(|part| part.bytes).chain(bytes).collect();
                 Some(found)
             }
             // A datagram of which nothing is said is compared by its bytes.
@@ -577,14 +577,14 @@ impl<'a> Judge<'a> {
             self.settle(process, None)?;
         }
         // What was never completed has only its bytes.
-        for (peer, [was, is]) in std::mem::take(&mut self.held) {
+        for (peer, [was, is]) in std::mem::take(&mut self.partial) {
             for at in 0..was.len().max(is.len()) {
                 let (expected, found) = (was.get(at), is.get(at));
                 let Some(place) = expected.or(found) else { continue };
-                let expected = expected.map_or(&[][..], |held| &held.bytes);
+                let expected = expected.map_or(&[][..], |partial| &partial.bytes);
                 let record =
                     OfRecord { record: place.record, thread: place.thread, op: place.op, fd: peer.1, expected };
-                self.judge_bytes(peer.0, 0, Ports::default(), record, found.map(|held| &held.bytes[..]));
+                self.judge_bytes(peer.0, 0, Ports::default(), record, found.map(|partial| &partial.bytes[..]));
             }
         }
         let Judge { rules, decoders, drifts, drift, first, .. } = self;

@@ -1,4 +1,4 @@
-//! Calls that fail in a replay, held against those that failed while recording.
+//! Calls that fail in a replay, compared with those that failed while recording.
 
 use crate::channel::FailedCall as Failed;
 use crate::report::{FailedCall, Recorded};
@@ -37,7 +37,7 @@ struct Recording {
 }
 
 /// Position at which a build left its recording: process, thread and record.
-pub(crate) struct Place {
+pub(crate) struct RecordPosition {
     pub(crate) process: u16,
     pub(crate) thread: u16,
     pub(crate) record: u64,
@@ -45,11 +45,11 @@ pub(crate) struct Place {
 
 /// Calls that fail here and not in the recording, the latest first; and those of the thread that diverged that failed in
 /// the recording alone. `all`: failures of the replay, kept or not.
-pub(crate) fn held_against<R: Read + Seek>(
+pub(crate) fn compared<R: Read + Seek>(
     demo: &mut Demo<R>,
     failed: &[Failed],
     all: u32,
-    place: &Place,
+    place: &RecordPosition,
 ) -> Result<(Vec<FailedCall>, Vec<FailedCall>), DemoError> {
     let recording = Recording::of(demo, failed)?;
     let mut here: Vec<FailedCall> = failed
@@ -157,7 +157,7 @@ impl Recording {
     }
 
     /// Failures of this thread before this place of which the replay has none.
-    fn alone(&self, failed: &[Failed], place: &Place) -> Vec<FailedCall> {
+    fn alone(&self, failed: &[Failed], place: &RecordPosition) -> Vec<FailedCall> {
         let seen: BTreeSet<About> = failed.iter().map(about).collect();
         let mut found = Vec::new();
         for ((process, call, path, fd), noted) in &self.failures {
@@ -221,11 +221,11 @@ mod tests {
         Failed { process: 0, thread: 0, name: call.into(), path: path.into(), fd: -1, errno, record }
     }
 
-    const PLACE: Place = Place { process: 0, thread: 0, record: 8 };
+    const PLACE: RecordPosition = RecordPosition { process: 0, thread: 0, record: 8 };
 
-    fn told(records: &[Record], failures: &[Failed]) -> (Vec<(String, Recorded)>, Vec<String>) {
+    fn reported(records: &[Record], failures: &[Failed]) -> (Vec<(String, Recorded)>, Vec<String>) {
         let (here, there) =
-            held_against(&mut demo(records), failures, failures.len() as u32, &PLACE).expect("the demo is whole");
+            compared(&mut demo(records), failures, failures.len() as u32, &PLACE).expect("the demo is whole");
         (
             here.into_iter().map(|failed| (format!("{} {}", failed.call, failed.path), failed.recorded)).collect(),
             there.into_iter().map(|failed| format!("{} {}", failed.call, failed.path)).collect(),
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_in_both_is_not_told() {
+    fn what_failed_in_both_is_not_reported() {
         let failures = [failed("stat", "/never", ENOENT, 0), failed("access", "/later", ENOENT, 4)];
-        assert_eq!(told(&recording(), &failures), (vec![], vec![]));
+        assert_eq!(reported(&recording(), &failures), (vec![], vec![]));
     }
 
     #[test]
-    fn what_failed_here_alone_is_told_with_what_the_recording_has() {
+    fn what_failed_here_alone_is_reported_with_what_the_recording_has() {
         let failures = [
             failed("open", "/opened", EACCES, 0),
             failed("stat", "/never", EACCES, 0),
@@ -261,7 +261,7 @@ mod tests {
             // Two calls too early: the recording has it behind them.
             failed("access", "/later", ENOENT, 0),
         ];
-        let (here, there) = told(&recording(), &failures);
+        let (here, there) = reported(&recording(), &failures);
         let expected = [
             ("access /later", Recorded::NotFailed),
             ("chmod /other", Recorded::NotFailed),
@@ -273,17 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_in_the_recording_alone_is_told_as_far_as_the_replay_came() {
+    fn what_failed_in_the_recording_alone_is_reported_as_far_as_the_replay_came() {
         let mut records = recording();
         records.push(note(8, "access", "/behind", ENOENT));
-        let (here, there) = told(&records, &[failed("stat", "/never", ENOENT, 0)]);
+        let (here, there) = reported(&records, &[failed("stat", "/never", ENOENT, 0)]);
         assert_eq!((here, there), (vec![], vec!["access /later".to_owned()]));
     }
 
     #[test]
     fn an_older_recording_knows_of_no_failures() {
         let records = [record(Op::Poll, 0, 0, 10), record(Op::Poll, 1, 0, 10)];
-        let (here, there) = told(&records, &[failed("chmod", "/other", ENOENT, 0)]);
+        let (here, there) = reported(&records, &[failed("chmod", "/other", ENOENT, 0)]);
         assert_eq!((here, there), (vec![("chmod /other".to_owned(), Recorded::NotNoted)], vec![]));
     }
 }

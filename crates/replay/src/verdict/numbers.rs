@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_told_from_other_bytes_where_they_are_close() {
+    fn floats_are_distinguished_from_other_bytes_where_they_are_close() {
         let floats = |numbers: [f32; 3]| numbers.map(f32::to_le_bytes).concat();
         let found = seen(&floats([1.0, 0.5, -0.4878]), &floats([1.0, 0.500_061_04, -0.4878]));
         assert_eq!(found, known(4, "32-bit float, little-endian", "0.5", "0.50006104"));

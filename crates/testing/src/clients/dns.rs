@@ -9,7 +9,7 @@ use crate::scratch::program;
 
 /// Runs `dig` over UDP and TCP in turn until the recording ends; `names` are `(name, type, answer)`.
 ///
-/// Returns how many answers held what they had to.
+/// Returns how many answers had the expected content.
 pub fn dig(server: SocketAddr, names: &[(&str, &str, &str)], stop: &Stop) -> u32 {
     let dig = program("/usr/bin/dig", "bind9-dnsutils");
     let ask = |&(name, kind, answer): &(&str, &str, &str), transport: &str| {
@@ -23,12 +23,12 @@ pub fn dig(server: SocketAddr, names: &[(&str, &str, &str)], stop: &Stop) -> u32
     if stop.until(|| ask(&names[0], "+notcp")) {
         for round in 0.. {
             let name = &names[round % names.len()];
-            let held = ask(name, if round % 3 == 2 { "+tcp" } else { "+notcp" });
+            let is_right = ask(name, if round % 3 == 2 { "+tcp" } else { "+notcp" });
             if stop.is_set() {
                 break;
             }
             // The server may already be gone while the recording still closes its demo.
-            if held {
+            if is_right {
                 right += 1;
             }
         }
@@ -36,7 +36,7 @@ pub fn dig(server: SocketAddr, names: &[(&str, &str, &str)], stop: &Stop) -> u32
     right
 }
 
-/// Asks for the addresses of `names` in turn until the recording ends; returns the answers.
+/// Queries the addresses of `names` in turn until the recording ends; returns the answers.
 pub fn ask(server: SocketAddr, names: &[&str], stop: &Stop) -> u32 {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(server).expect("loopback is reachable");

@@ -15,7 +15,7 @@ use crate::recording::Stop;
 
 const CONNECTIONLESS: &[u8] = b"\xff\xff\xff\xff";
 
-/// Asks for the status once a second until the recording ends: ioquake3 answers an address no
+/// Queries the status once a second until the recording ends: ioquake3 answers an address no
 /// oftener (`SVC_RateLimitAddress`), and a query that it drops has no effect that could show.
 ///
 /// Returns how many answers came and the largest number of players that one of them listed.

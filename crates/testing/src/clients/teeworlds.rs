@@ -64,7 +64,7 @@ pub struct Tally {
 
 /// Lets `players` play on `server` until `stop` is set, then says goodbye for them.
 ///
-/// A player that cannot reach the server yet asks again four times a second.
+/// A player that cannot reach the server yet retries four times a second.
 ///
 /// # Errors
 /// A socket that cannot be made, or a player the server threw out (with its reason).

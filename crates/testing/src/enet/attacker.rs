@@ -49,9 +49,9 @@ impl Draw for Bytes<'_> {
 /// Side of the conversation that the attacker takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Asks for connections.
+    /// Requests connections.
     Client,
-    /// Grants those that are asked for.
+    /// Grants those that are requested.
     Server,
 }
 
@@ -112,7 +112,7 @@ pub struct Attacker<D> {
     reliable: [u16; 4],
     unreliable: [u16; 4],
     group: u16,
-    asked_at_ms: Option<u64>,
+    requested_at_ms: Option<u64>,
     connects: u32,
 }
 
@@ -130,7 +130,7 @@ impl<D: Draw> Attacker<D> {
             reliable: [0; 4],
             unreliable: [0; 4],
             group: 0,
-            asked_at_ms: None,
+            requested_at_ms: None,
             connects: 0,
         }
     }
@@ -171,8 +171,8 @@ impl<D: Draw> Attacker<D> {
                     let proof = self.seal(None, &[acknowledgement], false);
                     self.ready.push_back(proof);
                 }
-                Body::Connect(asked, _) if self.role == Role::Server => {
-                    self.grant(&asked, command.sequence, header.sent_time.unwrap_or(0));
+                Body::Connect(request, _) if self.role == Role::Server => {
+                    self.grant(&request, command.sequence, header.sent_time.unwrap_or(0));
                 }
                 Body::Disconnect(_) => self.connection = None,
                 _ => {}
@@ -194,13 +194,13 @@ impl<D: Draw> Attacker<D> {
         (self.reliable, self.unreliable, self.group) = ([0; 4], [0; 4], 0);
     }
 
-    /// Grants a connection, as it was asked for but for a field at times.
-    fn grant(&mut self, asked: &ConnectParameters, sequence: u16, sent_time: u16) {
-        let mut granted = ConnectParameters { peer: 0, incoming_session: 0, outgoing_session: 0, ..*asked };
+    /// Grants a connection, as requested but for a field at times.
+    fn grant(&mut self, request: &ConnectParameters, sequence: u16, sent_time: u16) {
+        let mut granted = ConnectParameters { peer: 0, incoming_session: 0, outgoing_session: 0, ..*request };
         if self.one_in(4) {
             self.vary_parameters(&mut granted);
         }
-        self.begin(asked.peer, granted.incoming_session, asked.connect_id, granted.channels);
+        self.begin(request.peer, granted.incoming_session, request.connect_id, granted.channels);
         let body = Body::VerifyConnect(granted);
         let grant = Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body };
         let datagram = self.seal(Some(sent_time), &[acknowledgement(CONTROL, sequence, sent_time), grant], false);
@@ -230,9 +230,9 @@ impl<D: Draw> Attacker<D> {
         if self.connection.is_none() {
             return self.ask(now_ms);
         }
-        // Now and then the connection is asked for once more, with another one there or not.
+        // Now and then the connection is requested once more, with another one there or not.
         if self.role == Role::Client && self.one_in(256) {
-            self.asked_at_ms = None;
+            self.requested_at_ms = None;
             return self.ask(now_ms);
         }
         let mut commands = Vec::new();
@@ -263,10 +263,10 @@ impl<D: Draw> Attacker<D> {
     }
 
     fn ask(&mut self, now_ms: u64) -> Option<Vec<u8>> {
-        if self.role == Role::Server || self.asked_at_ms.is_some_and(|asked| now_ms < asked + 100) {
+        if self.role == Role::Server || self.requested_at_ms.is_some_and(|at_ms| now_ms < at_ms + 100) {
             return None;
         }
-        self.asked_at_ms = Some(now_ms);
+        self.requested_at_ms = Some(now_ms);
         self.connects += u32::from(!self.one_in(16));
         let mut parameters = ConnectParameters {
             peer: 0,
@@ -293,8 +293,8 @@ impl<D: Draw> Attacker<D> {
 
     /// A datagram of `commands`; one that `is_forged` has another token or session.
     fn seal(&mut self, sent_time: Option<u16>, commands: &[Command], is_forged: bool) -> Vec<u8> {
-        let nobody = Connection { token: NO_PEER, session: 0, connect_id: [0; 4], channels: 0 };
-        let Connection { mut token, mut session, connect_id, .. } = self.connection.unwrap_or(nobody);
+        let unconnected = Connection { token: NO_PEER, session: 0, connect_id: [0; 4], channels: 0 };
+        let Connection { mut token, mut session, connect_id, .. } = self.connection.unwrap_or(unconnected);
         if is_forged {
             match self.one_in(2) {
                 true => token = self.near_16(token),

@@ -65,12 +65,12 @@ impl RawPeer {
         Some((RawPeer { token, session }, acknowledgement(token, session, sequence, header.sent_time?)))
     }
 
-    /// The connection that a server grants to `request`, a CONNECT, and the datagram that grants it as it was asked for.
+    /// The connection that a server grants to `request`, a CONNECT, and the datagram that grants it as requested.
     pub fn granting(request: &[u8]) -> Option<(RawPeer, Vec<u8>)> {
         let (_, body) = Header::decode(request)?;
-        let (Command { body: Body::Connect(asked, _), .. }, _) = Command::decode(body)? else { return None };
-        let peer = RawPeer { token: asked.peer, session: 0 };
-        let granted = ConnectParameters { peer: 0, incoming_session: 0, outgoing_session: 0, ..asked };
+        let (Command { body: Body::Connect(parameters, _), .. }, _) = Command::decode(body)? else { return None };
+        let peer = RawPeer { token: parameters.peer, session: 0 };
+        let granted = ConnectParameters { peer: 0, incoming_session: 0, outgoing_session: 0, ..parameters };
         let body = Body::VerifyConnect(granted);
         let grant = Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body };
         Some((peer, peer.datagram(Some(1), &[grant])))

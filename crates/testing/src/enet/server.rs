@@ -54,7 +54,7 @@ fn stock_program() -> &'static PathBuf {
     })
 }
 
-/// A port of this machine that nobody listens at.
+/// A port of this machine without a listener.
 pub fn closed_port() -> u16 {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     socket.local_addr().expect("it is bound").port()

@@ -101,7 +101,7 @@ pub struct HostilePeer {
     /// Acknowledgements that keep the connection alive, to send next.
     owed: Vec<(u8, u16, u16)>,
     connects: u32,
-    asked_at_ms: Option<u64>,
+    requested_at_ms: Option<u64>,
     /// Commands made so far, and reliable numbers used up.
     made: u64,
     number: u16,
@@ -117,7 +117,7 @@ impl HostilePeer {
             left_over: None,
             owed: Vec::new(),
             connects: 0,
-            asked_at_ms: None,
+            requested_at_ms: None,
             made: 0,
             number: 0,
         }
@@ -140,7 +140,7 @@ impl HostilePeer {
         while let Some((command, behind)) = Command::decode(rest) {
             rest = behind;
             if matches!(command.body, Body::Disconnect(_)) {
-                (self.peer, self.asked_at_ms) = (None, None);
+                (self.peer, self.requested_at_ms) = (None, None);
                 self.owed.clear();
                 return;
             }
@@ -154,7 +154,7 @@ impl HostilePeer {
 
     /// True if it has nothing to send before the server answers.
     pub fn is_waiting(&self) -> bool {
-        self.peer.is_none() && self.ready.is_empty() && self.asked_at_ms.is_some()
+        self.peer.is_none() && self.ready.is_empty() && self.requested_at_ms.is_some()
     }
 
     /// The next datagram; `None` while the server has yet to answer.
@@ -163,11 +163,11 @@ impl HostilePeer {
             return Some(ready);
         }
         let Some(peer) = self.peer else {
-            let is_waiting = self.asked_at_ms.is_some_and(|asked| now_ms < asked + 500);
+            let is_waiting = self.requested_at_ms.is_some_and(|at_ms| now_ms < at_ms + 500);
             if is_waiting && self.strategy != Strategy::Reconnects {
                 return None;
             }
-            self.asked_at_ms = Some(now_ms);
+            self.requested_at_ms = Some(now_ms);
             self.connects += 1;
             return Some(connect_datagram(0x4000_0000 + self.connects, 255));
         };

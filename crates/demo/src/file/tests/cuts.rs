@@ -47,12 +47,12 @@ fn a_cut_demo_names_the_byte() {
     let (_, bytes) = three_blocks();
     let second = open(&bytes).blocks[3].offset as usize;
     let demo = open(&bytes[..second + 30]);
-    let told = demo.truncation().expect("a cut demo says so").to_string();
+    let message = demo.truncation().expect("a cut demo says so").to_string();
     let full = open(&bytes).blocks[4].offset as usize - second;
     let expected = format!(
         "block 3 at byte {second:#x}: expected {full} bytes, found 30; 3 complete blocks, 16 records and 2 frames remain"
     );
-    assert_eq!(told, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn an_altered_block_of_a_complete_demo_is_named_and_the_others_still_read() {
 }
 
 #[test]
-fn bytes_behind_the_commit_marker_are_told() {
+fn bytes_behind_the_commit_marker_are_reported() {
     let (blocks, mut bytes) = three_blocks();
     bytes.push(0);
     let mut demo = open(&bytes);
@@ -136,7 +136,7 @@ fn a_writer_that_was_killed_leaves_what_it_flushed() {
 fn a_block_whose_columns_do_not_add_up_gives_no_record() {
     let mut encoder = encode::Encoder::default();
     for (process, record) in turn(5) {
-        encoder.push(process, record.as_bytes(), &record.head, &mut encode::Place::default());
+        encoder.push(process, record.as_bytes(), &record.head, &mut encode::ProcessPosition::default());
     }
     let columns = encoder.finish();
     for missing in 0..columns.len() {

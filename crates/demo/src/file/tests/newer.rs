@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn another_version_is_told_with_what_is_supported() {
+fn another_version_is_reported_with_what_is_supported() {
     let mut bytes = write(&[turn(0)]);
     bytes[8..12].copy_from_slice(&(VERSION + 1).to_le_bytes());
     let checksum = crc32c::crc32c(&bytes[..12]);
@@ -14,7 +14,7 @@ fn another_version_is_told_with_what_is_supported() {
 }
 
 #[test]
-fn what_is_no_demo_is_told_by_its_first_bytes() {
+fn what_is_no_demo_is_recognized_by_its_first_bytes() {
     let error = Demo::open(Cursor::new(b"\x7fELF\x02\x01\x01\x00 and more")).err().expect("no demo");
     assert_eq!(error.to_string(), "magic expected `89 50 52 4f 4e 59 0d 0a`, found `7f 45 4c 46 02 01 01 00`");
     let error = Demo::open(Cursor::new(b"\x89PRO")).err().expect("too short");

@@ -91,7 +91,7 @@ fn modes_times_and_links_come_back() {
 }
 
 #[test]
-fn set_user_id_is_laid_out_only_when_asked_for() {
+fn set_user_id_is_laid_out_only_on_request() {
     for (set_ids, mode, taken) in [(false, 0o755, 1), (true, 0o6755, 0)] {
         let root = tempfile::tempdir().expect("the temporary directory is writable");
         let archive = archive(&[(Regular, "tool", 0o6755, "#!"), (Regular, "plain", 0o755, "#!")]);
@@ -124,7 +124,7 @@ fn what_the_recorder_archives_comes_back_with_its_holes() {
 }
 
 #[test]
-fn it_ends_when_asked() {
+fn it_ends_on_request() {
     let root = tempfile::tempdir().expect("the temporary directory is writable");
     let stop = AtomicBool::new(true);
     let found =

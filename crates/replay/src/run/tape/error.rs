@@ -31,7 +31,7 @@ pub enum TapeError {
     /// The demo is not what it was a moment ago.
     #[error("the demo changed while it was replayed")]
     Changed,
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,
     /// The records are more than the demo states.

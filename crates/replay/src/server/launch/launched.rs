@@ -131,7 +131,7 @@ impl Launched {
         let group = [-self.pid()];
         let mut others_run = false;
         for &whom in group.iter().chain(processes.iter().filter(|&&pid| pid > 0)) {
-            // Until it is nobody's, or a child of somebody else.
+            // Until it is gone, or the child of another process.
             while let Ok(found) = self.reap(whom, libc::WNOHANG) {
                 if found.is_none() {
                     others_run = true;

@@ -10,26 +10,26 @@ use std::path::{Component, Path};
 /// Mounts in the form that the kernel takes, with room for values that are known only in the child.
 pub(super) struct Mounts {
     /// Each with a descriptor, where one is needed.
-    binds: Vec<(CString, Place, RawFd)>,
+    binds: Vec<(CString, MountPoint, RawFd)>,
     merges: Vec<Merge>,
 }
 
 struct Merge {
-    place: Place,
+    place: MountPoint,
     options: CString,
-    inner: Vec<(CString, Place, RawFd)>,
+    inner: Vec<(CString, MountPoint, RawFd)>,
 }
 
 /// The names that lead to a place from the root directory.
-struct Place(Vec<CString>);
+struct MountPoint(Vec<CString>);
 
-impl Place {
-    fn of(path: &Path) -> io::Result<Place> {
+impl MountPoint {
+    fn of(path: &Path) -> io::Result<MountPoint> {
         let names = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(c_string(name.as_ref())),
             _ => None,
         });
-        Ok(Place(names.collect::<io::Result<_>>()?))
+        Ok(MountPoint(names.collect::<io::Result<_>>()?))
     }
 
     /// Opens the place name by name, so that no link leads elsewhere.
@@ -77,10 +77,10 @@ impl Mounts {
         let mut made = Mounts { binds: Vec::new(), merges: Vec::new() };
         for mount in mounts {
             match mount {
-                Mount::Bind { what, place } => made.binds.push((c_string(what)?, Place::of(place)?, -1)),
+                Mount::Bind { what, place } => made.binds.push((c_string(what)?, MountPoint::of(place)?, -1)),
                 Mount::Merge { upper, work, place, inner } => {
                     // Extended attributes of the other kind are for root alone (overlayfs.rst of Linux, "User xattr").
-                    // SAFETY: only asks.
+                    // SAFETY: only a query.
                     let owner = if unsafe { libc::geteuid() } == 0 { "" } else { ",userxattr" };
                     let mut options = OsString::from("lowerdir=.,upperdir=");
                     options.push(upper);
@@ -89,9 +89,13 @@ impl Mounts {
                     options.push(owner);
                     let inner = inner
                         .iter()
-                        .map(|path| Ok((c_string(path)?, Place::of(path)?, -1)))
+                        .map(|path| Ok((c_string(path)?, MountPoint::of(path)?, -1)))
                         .collect::<io::Result<_>>()?;
-                    made.merges.push(Merge { place: Place::of(place)?, options: c_string(options.as_ref())?, inner });
+                    made.merges.push(Merge {
+                        place: MountPoint::of(place)?,
+                        options: c_string(options.as_ref())?,
+                        inner,
+                    });
                 }
             }
         }
@@ -171,7 +175,7 @@ unsafe fn take_tree(path: &CString, flags: libc::c_uint) -> io::Result<RawFd> {
 }
 
 /// Mounts it (move_mount(2)) and lets go.
-unsafe fn put_tree(tree: RawFd, place: &Place) -> io::Result<()> {
+unsafe fn put_tree(tree: RawFd, place: &MountPoint) -> io::Result<()> {
     const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
     const MOVE_MOUNT_T_EMPTY_PATH: libc::c_uint = 0x40;
     // SAFETY: the strings live across the calls, and the descriptors are ours.

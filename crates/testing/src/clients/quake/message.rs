@@ -28,7 +28,7 @@ pub mod operation {
 
 /// Bytes before a message of the server.
 pub const SERVER_HEAD_BYTES: usize = 4;
-/// Bytes before a message of a client, which tells its port.
+/// Bytes before a message of a client, which states its port.
 pub const CLIENT_HEAD_BYTES: usize = 6;
 /// A message is cut into fragments of this many bytes; a shorter one is the last.
 const FRAGMENT_BYTES: usize = 1300;

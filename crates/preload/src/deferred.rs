@@ -1,8 +1,8 @@
-//! Signals that are held back: they came where a handler would run at a place that no replay finds again.
+//! Deferred signals: they came where a handler would run at a place that no replay finds again.
 //!
 //! The kernel keeps them. The thread that got one sends it to itself once more and blocks it; where the handler may run, the
 //! library unblocks it, and the kernel calls the handler as it always does: on its stack, with its mask, with all that a
-//! handler may look at and change. What the server asks about its mask is answered without the signals that are blocked for
+//! handler may look at and change. What the server reads of its mask is without the signals that are blocked for
 //! this reason alone.
 //!
 //! A thread that makes no call gets them after some [`PATIENCE`] all the same: a timer of the thread interrupts it by
@@ -28,7 +28,7 @@ const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Bytes of the kernel's sets of signals.
 pub const SET_BYTES: usize = 8;
 
-/// Signals by which the kernel reports raw system calls and what the processor is asked: blocked, they end the process.
+/// Signals by which the kernel reports raw system calls and queries of the processor: blocked, they end the process.
 const OURS: u64 = 1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1);
 
 /// First of the real-time signals, which are queued however often they are sent.
@@ -118,7 +118,7 @@ pub unsafe fn hold(thread: *mut Thread, signal: c_int, info: *const siginfo_t, c
     // SAFETY: as for this function; the handler of a signal has a place for its details.
     unsafe {
         if !is_in_sandbox() {
-            // A handler may have asked that its signal stays unblocked.
+            // A handler may keep its signal unblocked.
             change_mask(libc::SIG_BLOCK, bit(signal));
         }
         if is_in_sandbox() || !send_again(signal, info) {
@@ -133,7 +133,7 @@ pub unsafe fn hold(thread: *mut Thread, signal: c_int, info: *const siginfo_t, c
     }
 }
 
-/// Has the kernel deliver a signal that was held back; its handler has run when this returns, at a place that it finds in
+/// Has the kernel deliver a deferred signal; its handler has run when this returns, at a place that it finds in
 /// [`Thread::released_at`]. `wrapper`: what the kernel calls.
 ///
 /// # Safety
@@ -161,13 +161,13 @@ pub unsafe fn release(thread: *mut Thread, signal: c_int, place: i32, wrapper: W
 /// Function that the kernel calls for a signal.
 pub type Wrapper = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// The action by which the kernel calls this function with the stack and the mask that the server asked for.
+/// The action by which the kernel calls this function with the stack and the mask that the server chose.
 pub fn wrapped(mut action: sigaction, function: Wrapper) -> sigaction {
     // SAFETY: the set is one.
     unsafe { change(&mut action.sa_mask, |all| all & !OURS) };
     action.sa_sigaction = function as *const () as usize;
     action.sa_flags |= libc::SA_SIGINFO;
-    // The kernel calls for a signal twice where it is held back.
+    // The kernel calls for a deferred signal twice.
     action.sa_flags &= !libc::SA_RESETHAND;
     action
 }
@@ -335,8 +335,8 @@ pub unsafe fn masked(
     unsafe {
         let thread = this();
         let (pending, kept) = (&raw const (*thread).pending, &raw const (*thread).kept);
-        let held = || (*pending).load(Ordering::Relaxed) & !*kept;
-        let mut asked = None;
+        let deferred = || (*pending).load(Ordering::Relaxed) & !*kept;
+        let mut requested = None;
         let blocks = how != libc::SIG_UNBLOCK && !set.is_null();
         if !set.is_null() {
             let mut set = *set;
@@ -348,22 +348,22 @@ pub unsafe fn masked(
                 change(&mut set, |all| all & !OURS);
             }
             match how {
-                libc::SIG_UNBLOCK => change(&mut set, |all| all & !held()),
-                libc::SIG_SETMASK => change(&mut set, |all| all | held()),
+                libc::SIG_UNBLOCK => change(&mut set, |all| all & !deferred()),
+                libc::SIG_SETMASK => change(&mut set, |all| all | deferred()),
                 _ => {}
             }
-            asked = Some(set);
+            requested = Some(set);
         }
-        let before = held();
+        let before = deferred();
         (*thread).unblocking = true;
-        let result = real(how, asked.as_ref().map_or(null_mut(), |set| set), old);
+        let result = real(how, requested.as_ref().map_or(null_mut(), |set| set), old);
         (*thread).unblocking = false;
-        if let Some(set) = asked.filter(|_| blocks) {
+        if let Some(set) = requested.filter(|_| blocks) {
             // One that came meanwhile stays blocked for the server.
             (*thread).pending.fetch_and(!bits(&set) | before | *kept, Ordering::Relaxed);
         }
         if !old.is_null() {
-            change(old, |all| all & !(before | held()));
+            change(old, |all| all & !(before | deferred()));
         }
         if (*thread).mode == REPLAYING && (*thread).kept != 0 {
             run_kept(thread);
@@ -386,7 +386,7 @@ unsafe fn run_kept(thread: *mut Thread) {
     }
 }
 
-/// Takes out of a set of pending signals those that are held back.
+/// Takes out of a set of pending signals those that are deferred.
 ///
 /// # Safety
 /// `set` leads to a set.
@@ -403,7 +403,7 @@ fn each(mut set: u64, mut with: impl FnMut(c_int)) {
     }
 }
 
-/// Lets go of what is held back: the thread is another process, or is recorded no more.
+/// Lets go of what is deferred: the thread is another process, or is recorded no more.
 ///
 /// # Safety
 /// `thread` is the calling thread's block.
@@ -416,9 +416,9 @@ pub unsafe fn let_go(thread: *mut Thread, is_child: bool) {
             libc::syscall(libc::SYS_timer_delete, timer - 1);
         }
         ((*thread).released, (*thread).hurried, (*thread).unblocked) = (0, 0, 0);
-        let held = (*thread).pending.swap(0, Ordering::Relaxed) & !replace(&mut (*thread).kept, 0);
-        if held != 0 {
-            change_mask(libc::SIG_UNBLOCK, held);
+        let deferred = (*thread).pending.swap(0, Ordering::Relaxed) & !replace(&mut (*thread).kept, 0);
+        if deferred != 0 {
+            change_mask(libc::SIG_UNBLOCK, deferred);
         }
     }
 }
@@ -470,7 +470,7 @@ fn is_aside(address: usize) -> bool {
     known.into_iter().any(|[from, to]| (from.load(Ordering::Relaxed)..to.load(Ordering::Relaxed)).contains(&address))
 }
 
-/// Interrupts the thread from time to time until it has nothing held back.
+/// Interrupts the thread from time to time until no signal of it is deferred.
 unsafe fn wait_with_patience(thread: *mut Thread) {
     if ASIDE_COUNT.load(Ordering::Relaxed) == 0 {
         return;
@@ -523,7 +523,7 @@ pub unsafe fn is_impatient(info: *const siginfo_t) -> bool {
     }
 }
 
-/// The thread has had signals held back for long: if it is in code of the server, the kernel delivers them there, as soon as the
+/// Signals of the thread were deferred for long: if it is in code of the server, the kernel delivers them there, as soon as the
 /// handler that this is called from returns.
 ///
 /// # Safety

@@ -1,4 +1,4 @@
-//! The command under test, and its answer.
+//! The command under test, and its output.
 
 use std::env;
 use std::fs;
@@ -44,9 +44,9 @@ pub fn prony() -> Command {
     command
 }
 
-/// The answer of a command: exit code, standard output and standard error.
+/// The output of a command: exit code, standard output and standard error.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CommandOutput {
     /// None if a signal ended it.
     pub code: Option<i32>,
     /// Number of the signal that ended it.
@@ -55,17 +55,17 @@ pub struct Answer {
     pub stderr: String,
 }
 
-impl Answer {
+impl CommandOutput {
     /// Runs `command` to its end.
-    pub fn to(command: &mut Command) -> Answer {
-        Answer::of(command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
+    pub fn to(command: &mut Command) -> CommandOutput {
+        CommandOutput::of(command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
     }
 
-    /// Answer of a command that has ended.
-    pub fn of(output: Output) -> Answer {
+    /// Output of a command that has ended.
+    pub fn of(output: Output) -> CommandOutput {
         let text = |bytes| String::from_utf8(bytes).expect("answers and messages are text");
         let (code, signal) = (output.status.code(), output.status.signal());
-        Answer { code, signal, stdout: text(output.stdout), stderr: text(output.stderr) }
+        CommandOutput { code, signal, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Standard output, parsed as JSON.

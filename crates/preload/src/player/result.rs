@@ -1,4 +1,4 @@
-//! Answer of a call: a record of the tape, or a part of its bytes.
+//! Result of a call: a record of the tape, or a part of its bytes.
 //!
 //! Hooks get results from here only, each with the room that the caller of the call has: nothing recorded is written or returned
 //! beyond it. What a result may be for the *recorded* arguments was checked before the replay (`prony_demo::check_result`).
@@ -11,14 +11,14 @@ use super::{Head, PartKind, Parts, Stop, Thread, done};
 
 /// Record that answers a call.
 #[derive(Clone, Copy)]
-pub struct Answer {
+pub struct CallResult {
     pub(super) head: *const Head,
 }
 
-impl Answer {
+impl CallResult {
     /// The record at this place in memory.
-    pub fn of(head: *const Head) -> Answer {
-        Answer { head }
+    pub fn of(head: *const Head) -> CallResult {
+        CallResult { head }
     }
 
     /// True for an answer that stands in no demo.
@@ -59,7 +59,7 @@ impl Answer {
         returned(self.ret().min(0))
     }
 
-    /// A number that tells the caller nothing about its memory, such as that of a process; or -1 with `errno`.
+    /// A number that says nothing about the memory of the caller, such as that of a process; or -1 with `errno`.
     #[inline(always)]
     pub fn number(self) -> isize {
         returned(self.ret())
@@ -175,20 +175,20 @@ impl Answer {
     pub unsafe fn read_values<T: Copy>(self) -> impl Iterator<Item = T> {
         let values = self.parts().filter(|part| part.kind == PartKind::Value as u8);
         let whole = values.map(|part| part.bytes).take_while(|bytes| bytes.len() >= size_of::<T>());
-        // SAFETY: the part is as long as the value, and the caller asks for a type of which any bytes make one.
+        // SAFETY: the part is as long as the value, and any bytes are a value of the type.
         whole.map(|bytes| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
     }
 }
 
 /// Part of an input record's bytes that the call is given.
 ///
-/// A build that asks for fewer bytes of a stream than were recorded gets the rest with its next
+/// A build that reads fewer bytes of a stream than were recorded gets the rest with its next
 /// calls, as from a real socket; of a datagram the rest is lost.
 pub struct Given {
-    pub(super) answer: Answer,
+    pub(super) answer: CallResult,
     /// Bytes for the call, in the tape's memory.
     pub bytes: &'static [u8],
-    /// What the call returns beyond the bytes: the length of a whole message, where it asks for that.
+    /// What the call returns beyond the bytes: the length of a whole message, where that is requested.
     pub(super) length: usize,
     /// The record has more, which a later call gets.
     pub(super) more: bool,
@@ -196,11 +196,11 @@ pub struct Given {
 
 impl Given {
     /// Record that the bytes belong to.
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> CallResult {
         self.answer
     }
 
-    /// Return value of the call: the bytes that it is given, unless it asked for the length of the whole message.
+    /// Return value of the call: the bytes that it is given, unless the length of the whole message is requested.
     pub fn value(&self) -> isize {
         if self.answer.is_error() { self.answer.success() } else { self.length as isize }
     }
