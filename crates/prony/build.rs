@@ -31,7 +31,7 @@ fn checked_out(directory: &Path) -> Option<String> {
             Command::new("git").args(arguments).current_dir(directory).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    // Not the repository of somebody who has unpacked the source into theirs.
+    // Not a repository into which the source was unpacked.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     // `logs/HEAD` changes with every commit and checkout, and lies in the directory of the worktree.

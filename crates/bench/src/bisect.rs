@@ -20,13 +20,13 @@ use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
 use prony_replay::{Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Interval;
 use prony_stats::Verdict as Judged;
-use prony_stats::bisection::{Answer, Bisection, ErrorBudget};
+use prony_stats::bisection::{Bisection, ErrorBudget, VersionState};
 use prony_stats::judge::{Outcome, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use history::{Commit, History, HistoryError};
-pub use log::{Asked, LogError};
+pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};
 
 use crate::demo::{Build, DemoEnded, DemoOptions, bench_demo};
@@ -172,7 +172,7 @@ pub enum Culprit {
     None,
     /// It is unknown whether the bad commit is worse.
     Undecided,
-    /// A signal asked to stop before the end.
+    /// A signal requested a stop before the end.
     Interrupted,
 }
 
@@ -311,9 +311,9 @@ impl From<TreeError> for Stop {
 }
 
 /// A directory whose name depends on the question alone, so that the same question finds its earlier steps.
-pub fn directory_of(cache: &Path, asked: &Asked) -> PathBuf {
-    let parts = [&asked.good, &asked.bad, &asked.demo, &asked.build].map(String::as_bytes);
-    let words = asked.command.iter().map(|word| word.as_bytes());
+pub fn directory_of(cache: &Path, question: &Question) -> PathBuf {
+    let parts = [&question.good, &question.bad, &question.demo, &question.build].map(String::as_bytes);
+    let words = question.command.iter().map(|word| word.as_bytes());
     // FNV-1a (Fowler, Noll & Vo): names a directory; the log in it has the whole question.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in parts.into_iter().chain(words).flat_map(|part| part.iter().chain(&[0])) {
@@ -326,13 +326,13 @@ pub fn directory_of(cache: &Path, asked: &Asked) -> PathBuf {
 ///
 /// # Errors
 /// [`BisectError::Demo`] if the demo cannot be examined.
-pub fn question(options: &BisectOptions, history: &History) -> Result<Asked, BisectError> {
+pub fn question(options: &BisectOptions, history: &History) -> Result<Question, BisectError> {
     let demo_error = |error| BisectError::Demo { path: options.demo.clone(), error };
     let demo = options.demo.canonicalize().map_err(demo_error)?;
     let facts = fs::metadata(&demo).map_err(demo_error)?;
     let id = |position: usize| history.commits.get(position).map(|commit| commit.id.clone()).unwrap_or_default();
     let seconds = u64::try_from(facts.mtime()).unwrap_or(0);
-    Ok(Asked {
+    Ok(Question {
         good: id(0),
         bad: id(history.last()),
         demo: demo.to_string_lossy().into_owned(),
@@ -366,12 +366,12 @@ pub fn bisect(
         let program = options.command.first().map(|word| word.to_string_lossy().into_owned());
         return Err(BisectError::NotInTree(program.unwrap_or_default()));
     }
-    let asked = question(options, &history)?;
+    let question = question(options, &history)?;
     own::make_directory(directory, 0o700)?;
     // Whatever the builds make of their directories, no other search is here.
     let _lock = Lock::take(&directory.join("lock"), Ownership::Ours)?;
     let directory = &directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let log = Log::open(directory, &asked)?;
+    let log = Log::open(directory, &question)?;
     progress(Progress::Begun(&history));
     let trees = match Trees::open(directory, &history, &options.build) {
         Ok(trees) => trees,
@@ -487,18 +487,18 @@ impl<'a> Run<'a> {
                 break;
             }
             let answer = match ask(self, position)?.found {
-                Found::NotBuilt { .. } | Found::NotReplayed { .. } => Answer::Unknown,
+                Found::NotBuilt { .. } | Found::NotReplayed { .. } => VersionState::Unknown,
                 Found::Identical { .. } => {
                     questions += 1;
-                    Answer::Unchanged
+                    VersionState::Unchanged
                 }
-                Found::Diverged { .. } => Answer::Changed,
+                Found::Diverged { .. } => VersionState::Changed,
                 Found::Compared { above, .. } => {
                     questions += 1;
                     match above {
-                        Some(true) => Answer::Changed,
-                        Some(false) => Answer::Unchanged,
-                        None => Answer::Unknown,
+                        Some(true) => VersionState::Changed,
+                        Some(false) => VersionState::Unchanged,
+                        None => VersionState::Unknown,
                     }
                 }
             };
@@ -697,7 +697,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes the samples of a comparison. They are for whoever wants to look again; the search goes on without.
+    /// Writes the samples of a comparison. They are for the user; the search goes on without them.
     fn keep(&self, position: usize, samples: &prony_stats::samples::Samples) {
         let directory = self.directory.join("samples");
         let name = format!("{:03}-{}.json", self.steps.len() + 1, self.short(position));

@@ -30,7 +30,7 @@ pub enum CommandError {
     /// The file does not exist.
     #[error("`{0}` does not exist")]
     NoFile(String),
-    /// A file that nobody may run.
+    /// A file without execute permission.
     #[error("`{0}` is not executable")]
     NotExecutable(String),
 }

@@ -106,7 +106,7 @@ impl Contest {
             Reference::Fastest => {
                 let slower: Vec<usize> = self.running().filter_map(Match::slower).collect();
                 let stay = (0..self.open.len()).filter(|&one| self.open[one] && !slower.contains(&one)).count();
-                // Verdicts that contradict each other leave nobody; they are not relied on.
+                // Verdicts that contradict each other leave no candidate; they are not relied on.
                 if stay == 0 { Vec::new() } else { slower }
             }
         };
@@ -285,9 +285,9 @@ mod tests {
         run(&mut contest, &[1.0, 2.0, 1.5], 100);
         assert!(contest.ranking().is_none());
         let comparisons = contest.comparisons(1.0);
-        let told: Vec<(usize, usize, Verdict)> =
+        let verdicts: Vec<(usize, usize, Verdict)> =
             comparisons.iter().map(|one| (one.reference, one.subject, one.outcome.verdict)).collect();
-        assert_eq!(told, [(2, 0, Verdict::Faster), (2, 1, Verdict::Slower)]);
+        assert_eq!(verdicts, [(2, 0, Verdict::Faster), (2, 1, Verdict::Slower)]);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl<'a> RunContext<'a> {
         self.runner.counters()
     }
 
-    /// Sets the repetitions that workers are asked for from here on.
+    /// Sets the repetitions requested from workers from here on.
     pub fn ask(&mut self, repetitions: Repetitions) {
         self.repetitions = Some(repetitions);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::event::epoll;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
-/// A descriptor that becomes readable when somebody asks to stop, or time is up.
+/// A descriptor that becomes readable when a stop is requested, or time is up.
 #[derive(Debug)]
 pub struct Deadline {
     either: OwnedFd,

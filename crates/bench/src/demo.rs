@@ -76,11 +76,11 @@ impl DemoOptions {
     }
 }
 
-/// Pairs that a time is to hold which nobody asked for: with fewer, an interval is as wide as what is looked for.
+/// Pairs that a default time limit must hold: with fewer, an interval is as wide as the difference looked for.
 const PAIRS_HELD: f64 = 12.0;
 /// Part of a pair's time by which the next ones may be longer.
 const SLACK: f64 = 0.1;
-/// The longest time that is planned unasked, in seconds.
+/// The longest time that is planned by default, in seconds.
 const STRETCHED_S_MAX: f64 = 600.0;
 
 /// The time to plan where a pair, or a round of several commands, takes so long, if it is longer than `planned_s`.
@@ -92,9 +92,9 @@ pub(crate) fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
 /// Reasons for the end of a bench of replays.
 #[derive(Debug)]
 pub enum DemoEnded {
-    /// All is known, or time was up, or the runs asked for are done.
+    /// All is known, or time was up, or the requested runs are done.
     Complete,
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     Interrupted,
     /// A replay could not be run.
     Replay(usize, ReplayError),
@@ -159,7 +159,7 @@ struct Replays<'a> {
 
 type Replay = Result<ReplayReport, ReplayError>;
 
-/// Before each replay: what is measured is kept, but nobody waits for another.
+/// Before each replay: what is measured is kept, but another replay is not waited for.
 fn go_on(interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
     if interrupt.is_some_and(Interrupt::is_asked) { Err(DemoEnded::Interrupted) } else { Ok(()) }
 }
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_that_nobody_asked_for_holds_a_dozen_pairs_if_that_is_not_too_long() {
+    fn a_default_time_limit_holds_a_dozen_pairs_if_that_is_not_too_long() {
         assert_eq!(stretched(20.0, 0.2), None);
         assert_eq!(stretched(20.0, 1.5), None);
         assert_eq!(stretched(20.0, 4.2), Some(56.0));

@@ -5,7 +5,7 @@
 //! that run alternately it meets both, and falls out of their ratio. The two share the caches of that CPU, and pay for
 //! coming back to it.
 //!
-//! The kernel ends a turn when its timer interrupts, every 4 ms on Debian, however short a slice a process asks for: a run
+//! The kernel ends a turn when its timer interrupts, every 4 ms on Debian, however short a slice a process requests: a run
 //! of 40 ms has ten turns, and how the last of them falls out is a tenth of it. So commands ask for short slices
 //! (`sched_setattr`), and a **metronome**, a thread that sleeps on the same CPU, wakes twice a millisecond: each time
 //! the scheduler chooses again. That takes some microseconds, of both commands alike.
@@ -26,7 +26,7 @@ use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::sample::Observation;
 
-/// Whoever runs one of the two commands: a run context on a thread of its own.
+/// Runs one of the two commands: a run context on a thread of its own.
 #[derive(Debug)]
 pub struct Partner {
     /// CPU that both commands share, if one was named.
@@ -50,23 +50,23 @@ impl Partner {
         options: &'scope Options,
         interrupt: Option<&'scope Interrupt>,
     ) -> Result<Partner, BenchError> {
-        let (ask, asked) = channel::<RunRequest>();
+        let (ask, requests) = channel::<RunRequest>();
         let (answer, answers) = channel();
-        let (tell, told) = channel();
+        let (report, reported) = channel();
         // A run context stays on the thread it was made on: what it counts with follows the children of that thread.
         scope.spawn(move || {
             let mut context = match RunContext::new(options, interrupt) {
                 Ok(context) => context,
-                Err(error) => return drop(tell.send(Err(error))),
+                Err(error) => return drop(report.send(Err(error))),
             };
-            drop(tell.send(Ok(())));
-            for RunRequest { subject, randomization, phase } in asked {
+            drop(report.send(Ok(())));
+            for RunRequest { subject, randomization, phase } in requests {
                 if answer.send(context.run_prepared(subject, &randomization, phase)).is_err() {
                     break;
                 }
             }
         });
-        let started = told.recv().unwrap_or_else(|_| {
+        let started = reported.recv().unwrap_or_else(|_| {
             let error = io::Error::other("it ended immediately");
             Err(BenchError::System { what: "start a thread", error })
         });
@@ -86,10 +86,10 @@ impl Partner {
                 return [Err(error), Err(MeasureError::Interrupted)];
             }
         }
-        let asked = RunRequest { subject: first, randomization: randomization.clone(), phase };
+        let request = RunRequest { subject: first, randomization: randomization.clone(), phase };
         // It ends only with us.
         let gone = || Err(MeasureError::Interrupted);
-        if self.ask.send(asked).is_err() {
+        if self.ask.send(request).is_err() {
             return [gone(), gone()];
         }
         with_metronome(self.cpu, || {
@@ -127,7 +127,7 @@ fn with_metronome<T>(cpu: Option<usize>, act: impl FnOnce() -> T) -> T {
     })
 }
 
-/// The CPU for a duet where none is asked for: the last that we may use, as the first ones serve interrupts.
+/// The CPU for a duet where none is given: the last that we may use, as the first ones serve interrupts.
 ///
 /// # Errors
 /// When the kernel does not tell which those are.

@@ -31,7 +31,7 @@ pub enum BenchError {
 /// Reasons why a run has no result.
 #[derive(Debug)]
 pub enum MeasureError {
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     Interrupted,
     /// The command failed, with the phase and its last output.
     Failed(Failed),
@@ -46,7 +46,7 @@ pub enum Phase {
     Prepare,
     /// A run that does not count; from 1.
     WarmUp(usize),
-    /// A run that tells how much pairs scatter, and does not count.
+    /// A run that shows how much pairs scatter, and does not count.
     Trial,
     /// A measured run, counted from 1.
     Run(usize),

@@ -42,7 +42,7 @@ pub struct Demos {
     /// Differences below it count as none, a log ratio.
     pub margin: f64,
     /// Number of demos that were to be measured; fewer where it was interrupted.
-    pub asked: usize,
+    pub requested: usize,
     /// Those that were measured.
     pub all: Vec<OnDemo>,
 }
@@ -105,7 +105,7 @@ impl Commands {
         is_apart && cpu_s.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S
     }
 
-    /// True if there is no answer, or less of one than was asked for.
+    /// True if there is no answer, or less of one than was requested.
     pub fn is_incomplete(&self) -> bool {
         let report = &self.report;
         let interrupted =
@@ -170,7 +170,7 @@ impl Demos {
         match () {
             () if any(Verdict::Slower) => Verdict::Slower,
             () if any(Verdict::Unclear)
-                || self.all.len() < self.asked
+                || self.all.len() < self.requested
                 || self.all.iter().any(|one| one.verdict().is_none()) =>
             {
                 Verdict::Unclear
@@ -193,7 +193,7 @@ impl Demos {
 
     /// The samples of all demos in one file; of several, each benchmark says of which measurement it is.
     fn samples(&self) -> Samples {
-        if let ([only], 1) = (self.all.as_slice(), self.asked) {
+        if let ([only], 1) = (self.all.as_slice(), self.requested) {
             return only.report.samples.clone();
         }
         let mut all = Samples::default();

@@ -103,9 +103,9 @@ pub fn common(scripts: &[Script]) -> Vec<String> {
 
 /// The interpreter itself, where the name stands for a script that looks for it each time, as pyenv's do.
 pub fn executable(interpreter: &str) -> String {
-    let asked =
+    let output =
         Command::new(interpreter).args(["-c", "import sys; print(sys.executable)"]).stdin(Stdio::null()).output();
-    let answer = asked.ok().filter(|asked| asked.status.success());
+    let answer = output.ok().filter(|output| output.status.success());
     let path = answer.and_then(|answer| String::from_utf8(answer.stdout).ok()).map(|path| path.trim().to_owned());
     path.filter(|path| !path.is_empty()).unwrap_or_else(|| interpreter.to_owned())
 }

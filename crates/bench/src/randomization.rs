@@ -45,8 +45,8 @@ impl Randomization {
         Randomization { padding_bytes: 0, hash_seed: 0, depth: 0 }
     }
 
-    /// `environment` with the round's padding and seeds. A seed that is set already stays: whoever set
-    /// it means it.
+    /// `environment` with the round's padding and seeds. A seed that the user has
+    /// set stays.
     pub fn environment(&self, environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         if *self == Randomization::none() {
             return environment.to_vec();

@@ -15,7 +15,7 @@ pub struct Repetitions {
 }
 
 impl Repetitions {
-    /// Asked for as long as nobody knows better: enough values to see where they settle.
+    /// Requested until better ones are known: enough values to see where they settle.
     pub const FIRST: Repetitions = Repetitions { values: 8, warmups: 0 };
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn values_are_worth_taking_where_processes_are_alike_and_dear() {
-        // Alike within a process, unlike between them: another value tells nothing.
+        // Alike within a process, unlike between them: another value adds nothing.
         let unlike = [0.1, 0.12, 0.09].map(|centre| observation(&[centre, centre * 1.001, centre, centre * 0.999]));
         assert_eq!(seen([unlike.to_vec(), unlike.to_vec()]).repetitions().values, 1);
         // The other way round, and a process costs half a value.

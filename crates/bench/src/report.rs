@@ -4,7 +4,7 @@ use std::fmt;
 
 use prony_machine::process::{Counter, NoWait};
 use prony_stats::judge::Outcome;
-use prony_stats::ranking::Place;
+use prony_stats::ranking::Rank;
 use prony_stats::samples::{Benchmark, Samples};
 use prony_stats::{Interval, Metric};
 
@@ -48,7 +48,7 @@ pub struct Ranking {
     /// Metric of the ratios.
     pub metric: Metric,
     /// Commands, the fastest first; candidates are indices of subjects. All intervals hold together.
-    pub places: Vec<Place>,
+    pub places: Vec<Rank>,
 }
 
 /// Comparison of a command with another one.
@@ -65,9 +65,9 @@ pub struct Comparison {
 /// Reasons for the end of a bench.
 #[derive(Debug)]
 pub enum Ended {
-    /// All is known, or time was up, or the runs asked for are done.
+    /// All is known, or time was up, or the requested runs are done.
     Complete,
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     Interrupted,
     /// A command failed, and failures were not to be ignored.
     Failed(Failed),
@@ -144,7 +144,7 @@ pub enum Event<'a> {
     WarmingUp,
     /// A run of this command took longer, in seconds, than the time limit of all; sent once, after the first such run.
     Long(usize, f64, f64),
-    /// The time that was planned holds too few pairs, and nobody asked for it: another one is planned, before the first
+    /// The time that was planned by default holds too few pairs: another one is planned, before the first
     /// pair. Seconds that a pair takes, and seconds planned now.
     Stretched(f64, f64),
     /// A round is done: how far the bench is, and every run so far.
@@ -158,7 +158,7 @@ pub struct Round {
     pub duet_taken: bool,
     /// Number of rounds that are complete.
     pub rounds: usize,
-    /// Number of rounds asked for; `None` if the judge decides.
+    /// Number of rounds requested; `None` if the judge decides.
     pub rounds_wanted: Option<usize>,
     /// Seconds since the first round began.
     pub elapsed_s: f64,

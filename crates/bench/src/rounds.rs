@@ -66,7 +66,7 @@ pub fn bench(
             let measured = match bench.try_both(&mut context, &mut duet_context, &partner) {
                 Ok(Pairing::AtOnce) => {
                     context = duet_context;
-                    bench.begin_anew(in_duet);
+                    bench.restart(in_duet);
                     bench.measure(&mut context, Some(&partner), events)
                 }
                 Ok(Pairing::InTurns) => bench.measure(&mut context, None, events),
@@ -95,7 +95,7 @@ struct Bench<'a> {
     /// Measure of the first command's first run; all others must give the same.
     measure: Option<Measure>,
     contest: Contest,
-    /// Of the first command's CPU time, or what else is asked for: decides when there is no other command.
+    /// Of the first command's CPU time, or of the requested metric: decides when there is no other command.
     single: SingleSample,
     /// Time limit of all rounds, in seconds; the planned one unless runs take too long for that.
     budget_s: f64,
@@ -213,7 +213,7 @@ impl<'a> Bench<'a> {
                 self.suitable = Some(fits && self.suitable.unwrap_or(true));
                 self.take(subject, &observation, None, Phase::WarmUp(run))?;
             }
-            // A worker takes its time by what it is asked for.
+            // The time of a worker depends on the values requested from it.
             round_s = self.is_of_processes().then(|| begun.elapsed().as_secs_f64());
         }
         let may_stretch = self.options.stretches && self.options.runs.is_none();
@@ -267,7 +267,7 @@ impl<'a> Bench<'a> {
     }
 
     /// In another way: what warm-ups left is of the first one.
-    fn begin_anew(&mut self, options: &'a Options) {
+    fn restart(&mut self, options: &'a Options) {
         let Bench { seed, begun, tried, .. } = std::mem::replace(self, Bench::new(options));
         (self.seed, self.begun, self.tried) = (seed, begun, tried);
     }
@@ -346,8 +346,8 @@ impl<'a> Bench<'a> {
         ran.and(kept)
     }
 
-    /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
-    /// twice as many, they are asked again; which of them is faster has no part in that.
+    /// A round more of workers. Three processes say little about how processes differ, so with twice as many, and again
+    /// twice as many, the repetitions are chosen again, whichever of them is faster.
     fn repeat_more_or_less(&mut self, context: &mut RunContext, round: &Ran) {
         let Some(variance) = &mut self.variance else { return };
         variance.add_round(&round.observations);
@@ -503,24 +503,27 @@ impl<'a> Bench<'a> {
             self.benchmarks.iter().map(|benchmark| Summary::of(benchmark, alpha)).collect();
         let warnings = self.warnings(&summaries);
         if self.rounds > 0 {
-            // The runs that were asked for are all that was planned; anything else ended before its time.
+            // The requested runs are all that was planned; anything else ended before its time.
             let planned = self.options.runs.is_some() && matches!(ended, Ended::Complete);
             self.contest.finish(if planned { 1.0 } else { self.share().min(1.0) }, self.elapsed_s);
         }
         let comparisons = self.contest.comparisons(self.elapsed_s);
         let ranking = self.contest.ranking();
-        let mut told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        let mut messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         match &ended {
             Ended::Complete => {}
-            Ended::Interrupted => told.push("interrupted: not all runs were made".to_owned()),
+            Ended::Interrupted => messages.push("interrupted: not all runs were made".to_owned()),
             Ended::Failed(failed) => {
-                told.push(format!("ended early: {} of `{}`: {}", failed.phase, failed.name, failed.problem));
+                messages.push(format!("ended early: {} of `{}`: {}", failed.phase, failed.name, failed.problem));
             }
         }
         // A command that was never run is no benchmark.
         self.benchmarks.retain(|benchmark| !benchmark.runs.is_empty());
-        let circumstances =
-            Circumstances { pairs_done_s: self.rounds_done_s, warnings: told, ..self.options.within(self.budget_s) };
+        let circumstances = Circumstances {
+            pairs_done_s: self.rounds_done_s,
+            warnings: messages,
+            ..self.options.within(self.budget_s)
+        };
         Report {
             samples: Samples { benchmarks: self.benchmarks, circumstances: Some(circumstances) },
             summaries,

@@ -28,7 +28,7 @@ pub struct SingleRun {
 /// Reasons why a command has no result.
 #[derive(Debug)]
 pub enum SingleRunError {
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     Interrupted,
     /// The command ran and failed.
     Failed(Box<Failed>),
@@ -62,8 +62,8 @@ pub fn run_single(
         MeasureError::Failed(error) => failed(error),
     })?;
     // What else a worker writes, as how much it did, does not take the place of what the kernel says of it.
-    let asked_for = observation.values.iter().any(|value| value.metric == metric);
-    let values = if asked_for { observation.values.clone() } else { Vec::new() };
+    let is_written = observation.values.iter().any(|value| value.metric == metric);
+    let values = if is_written { observation.values.clone() } else { Vec::new() };
     let measured = Observation { run: observation.run, values, duet: observation.duet };
     let measure = Measure::of_metric(&measured, metric);
     let mut benchmark = sample::benchmarks(&options.subjects[..1]).swap_remove(0);

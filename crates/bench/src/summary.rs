@@ -50,8 +50,8 @@ impl Spread {
 }
 
 impl Summary {
-    /// Spread of this metric; `None` if it was not measured. The values of a worker are told by `Metric::Cpu` where they
-    /// are no times of a process.
+    /// Spread of this metric; `None` if it was not measured. The values of a worker are under `Metric::Cpu` where
+    /// they are no times of a process.
     pub fn of_metric(&self, metric: Metric) -> Option<&Spread> {
         match metric {
             Metric::Cpu => self.cpu_s.as_ref(),

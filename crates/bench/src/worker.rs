@@ -10,7 +10,7 @@
 //! `wall`, `s`, 1 and false. A command that writes nothing is timed as a process. All values of one
 //! process together count as one observation: what changes from process to process they share.
 //!
-//! What a worker is asked for stands in its environment, and it may look or not: `$PRONY_LOOPS`, once
+//! What is requested from a worker stands in its environment, and it may look or not: `$PRONY_LOOPS`, once
 //! its own calibration is known; `$PRONY_MIN_TIME`, seconds that a value should last at least;
 //! `$PRONY_VALUES` and `$PRONY_WARMUPS`, how many of each, see `repetitions`.
 

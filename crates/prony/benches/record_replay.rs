@@ -131,7 +131,7 @@ fn median_of_ratios(own: &[f64], other: &[f64]) -> (f64, f64, f64) {
     (ratios[rounds / 2], ratios[out], ratios[rounds - 1 - out])
 }
 
-/// Waits until somebody listens.
+/// Waits until the server listens.
 fn until_reachable(address: SocketAddr) {
     while std::net::TcpStream::connect(address).is_err() {
         std::thread::park_timeout(Duration::from_millis(10));

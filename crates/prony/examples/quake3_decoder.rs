@@ -93,7 +93,7 @@ impl Client {
         let mut words = text.split_whitespace();
         match words.next() {
             Some("challengeResponse") => self.challenge = words.next().and_then(|word| word.parse().ok()),
-            // A client that asked more than once has several challenges; this names the one that it took.
+            // A client that sent more than one request has several challenges; this names the one that it took.
             Some("connectResponse") => {
                 let challenge = words.next().and_then(|word| word.parse().ok()).or(self.challenge);
                 *self = Client { challenge, ..Client::default() };

@@ -70,7 +70,7 @@ fn failure(args: &BenchArgs, measured: &Measured) -> Option<Failure> {
                 let rounds = count(commands.report.rounds as u64, "round");
                 eprintln!("warning: {} contains the {rounds} before a command failed", path.display());
             }
-            Some(commands::failure(failed, shell::asked(args).is_some()))
+            Some(commands::failure(failed, shell::requested(args).is_some()))
         }
     }
 }
@@ -99,7 +99,7 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
 fn is_alone(measured: &Measured) -> bool {
     match measured {
         Measured::Commands(_) => true,
-        Measured::Demos(demos) => demos.asked == 1,
+        Measured::Demos(demos) => demos.requested == 1,
         Measured::Suite(_) => false,
     }
 }

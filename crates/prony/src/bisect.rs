@@ -41,10 +41,10 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     let history = History::read(&place, &args.good, &args.bad).map_err(|error| failure(args, error.into()))?;
     let options = options(args, trust::of(&args.demo, opened.header(), true, &args.trust)?)?;
     drop(opened);
-    let asked = question(&options, &history).map_err(|error| failure(args, error))?;
+    let question = question(&options, &history).map_err(|error| failure(args, error))?;
     let directory = match &args.dir {
         Some(directory) => std::path::absolute(directory).map_err(|error| Failure::io("find", directory, &error))?,
-        None => directory_of(&cache()?.join("prony/bisect"), &asked),
+        None => directory_of(&cache()?.join("prony/bisect"), &question),
     };
     if let Some(root) = history.root.as_ref().filter(|root| directory.starts_with(root)) {
         return Err(Failure::new(format!("{} lies in the checkout {}", directory.display(), root.display()))

@@ -132,13 +132,13 @@ fn parsed(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Er
 /// When there is nothing more to do.
 pub fn parse() -> Result<Cli, ExitCode> {
     parsed(env::args_os()).map_err(|error| {
-        // A shell puts names of files on the command line that somebody else has given: where one is no plain text, the
+        // A shell puts names of files on the command line that others have chosen: where one is no plain text, the
         // same is said of what is shown of it.
         let arguments: Vec<String> = env::args_os().map(|argument| Untrusted::new(&argument).to_string()).collect();
         let is_plain = env::args_os().zip(&arguments).all(|(argument, shown)| argument.to_str() == Some(shown));
         let error =
             if is_plain { error } else { parsed(arguments.into_iter().map(OsString::from)).err().unwrap_or(error) };
-        // Nobody is left to be told that the output is gone.
+        // There is no channel left to report that the output is gone.
         let _ = error.print();
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })

@@ -15,7 +15,7 @@ use crate::samples::load_all_by;
 /// # Errors
 /// When a file cannot be read, or they measure different things.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
-    // A place that cannot be written is told at once.
+    // A path that cannot be written is reported at once.
     let html = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let files = load_all_by("compare", &args.files, args.read, args.metric)?;
     let sets = match args.metric {
@@ -23,20 +23,20 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         None => with_allocations(files),
     };
     let (compared, left_out) = compare(&sets, terms(args)).map_err(failure)?;
-    let asked = Asked { left_out, ..asked(args) };
+    let request = Asked { left_out, ..request(args) };
     if let Some(mut file) = html {
-        let page = page_of_comparison(&asked, &compared, env!("CARGO_PKG_VERSION"));
+        let page = page_of_comparison(&request, &compared, env!("CARGO_PKG_VERSION"));
         file.file()
             .write_all(page.as_bytes())
             .map_err(|error| Failure::new(format!("cannot write the page: {error}")))?;
         file.finish()?;
     }
     if args.json {
-        output::print_json(&json::compare::answer(&asked, &compared))?;
+        output::print_json(&json::compare::answer(&request, &compared))?;
     } else {
-        output::print(&text::compare::text(&asked, &compared))?;
+        output::print(&text::compare::text(&request, &compared))?;
     }
-    for warning in warnings(&asked, &compared) {
+    for warning in warnings(&request, &compared) {
         eprintln!("warning: {warning}");
     }
     Ok(Exit::of(compared.iter().map(Compared::verdict)))
@@ -46,7 +46,7 @@ fn terms(args: &CompareArgs) -> Terms {
     Terms { alpha: args.alpha, margin: args.margin().ln_1p(), tolerates: args.margin.is_some(), metric: args.metric }
 }
 
-fn asked(args: &CompareArgs) -> Asked<'_> {
+fn request(args: &CompareArgs) -> Asked<'_> {
     Asked {
         alpha: args.alpha,
         margin: args.margin(),

@@ -57,7 +57,7 @@ impl<'a> FrameOf<'a> {
         FrameOf { frame: first, last_record, frames }
     }
 
-    /// The frame of this record: that of process 0, by which all processes are told.
+    /// The frame of this record: that of process 0, which counts for all processes.
     pub fn of(&mut self, process: u16, record: &[u8]) -> u64 {
         if process == 0
             && let Some(head) = Head::from_bytes(record)

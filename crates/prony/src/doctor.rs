@@ -33,7 +33,7 @@ struct Finding {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer {
+struct DoctorReport {
     version: &'static str,
     checks: Vec<Finding>,
 }
@@ -50,7 +50,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     checks.extend(programs());
     let exit = if checks.iter().all(|check| check.works) { Exit::Good } else { Exit::Finding };
     if args.json {
-        output::print_json(&Answer { version: crate::version::short(), checks })?;
+        output::print_json(&DoctorReport { version: crate::version::short(), checks })?;
     } else {
         output::print(&text(&checks))?;
     }

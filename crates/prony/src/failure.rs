@@ -91,7 +91,7 @@ impl Failure {
         }
     }
 
-    /// A demo ends early, and nobody allowed that.
+    /// A demo ends early, which was not allowed.
     pub fn truncated(path: &Path, cut: &Truncation) -> Failure {
         let Truncation { offset, cause, blocks, frames, .. } = cut;
         let what = match cause {
@@ -113,7 +113,7 @@ impl Failure {
         }
     }
 
-    /// A demo of somebody else's would do what only a trusted one may.
+    /// An untrusted demo would do what only a trusted one may.
     pub fn not_trusted(path: &Path, privilege: &Privilege) -> Failure {
         let file = path.display();
         let failure =

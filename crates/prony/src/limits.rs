@@ -29,12 +29,12 @@ const FULL_S: u64 = 300;
 /// # Errors
 /// What kept it from running, or from writing what was measured.
 pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
-    let asked = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
+    let requested = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     // Made before anything is measured, so that a path that cannot be written is reported immediately.
-    let place = store::Place::of(args.output.as_deref(), args.force)?;
+    let limits_file = store::LimitsFile::of(args.output.as_deref(), args.force)?;
     let options = Options {
-        experiments: asked.clone(),
+        experiments: requested.clone(),
         only: args.only.clone(),
         effort: if args.quick { Effort::QUICK } else { Effort::FULL },
         budget: Duration::from_secs(if args.quick { QUICK_S } else { FULL_S }),
@@ -63,8 +63,8 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
     let (disturbed, cases, is_disturbed) = (limits.disturbed(), limits.measured.len(), limits.is_disturbed());
     // What is shown is what was measured now, where it is some cases of many.
     let now = args.only.is_some().then(|| limits.clone());
-    let kept = place.keep(&mut limits, &asked, args.only.is_some())?;
-    answer(now.as_ref().unwrap_or(&limits), &asked, &args.shown)?;
+    let kept = limits_file.keep(&mut limits, &requested, args.only.is_some())?;
+    answer(now.as_ref().unwrap_or(&limits), &requested, &args.shown)?;
     eprintln!("limits of machine {}: {}", limits.fingerprint, kept.display());
     if limits.stopped {
         eprintln!("warning: interrupted after {}", count(cases as u64, "case"));
@@ -92,18 +92,18 @@ fn progress(event: &Event<'_>) -> String {
 }
 
 /// Prints limits, and writes their curves.
-fn answer(limits: &Limits, asked: &[Experiment], shown: &ShownArgs) -> Result<(), Failure> {
+fn answer(limits: &Limits, requested: &[Experiment], shown: &ShownArgs) -> Result<(), Failure> {
     if let Some(directory) = &shown.svg {
         for path in pictures::write(limits, directory)? {
             eprintln!("curve: {}", path.display());
         }
     }
     if shown.json {
-        return output::print_json(&json::limits::answer(limits, asked));
+        return output::print_json(&json::limits::answer(limits, requested));
     }
-    let mut out = text::limits::text(limits, asked);
+    let mut out = text::limits::text(limits, requested);
     if shown.code {
-        out += &text::limits::code::text(limits, asked);
+        out += &text::limits::code::text(limits, requested);
     }
     output::print(&out)
 }

@@ -18,7 +18,7 @@ use crate::progress::ProgressLine;
 /// Makes the load, answers and says how it went.
 ///
 /// # Errors
-/// What kept it from running; a server that nobody could connect to among it.
+/// What kept it from running, such as a server that accepts no connection.
 pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     // Made before anything is measured, so that a path that cannot be written is reported immediately.

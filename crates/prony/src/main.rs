@@ -120,7 +120,7 @@ fn main() -> ExitCode {
     };
     match answered {
         Ok(exit) => exit.into(),
-        // Whoever read the output has seen enough: `prony demo dump x.demo | head`.
+        // The reader of the output has seen enough: `prony demo dump x.demo | head`.
         Err(failure) if failure.is_closed_pipe() => Exit::Good.into(),
         Err(failure) => {
             eprint!("{failure}");

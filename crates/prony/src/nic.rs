@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_of_which_nothing_came_is_told_the_mistake_that_stopped_it() {
+    fn a_driver_that_sent_nothing_is_reported_with_the_mistake_that_stopped_it() {
         let event = Event::BadTail { direction: Direction::Transmit, queue: 0, tail: 600, descriptors: 512 };
         let ended = Event::Malformed { queue: 0, index: 3, problem: Malformed::ZeroLength };
         let notice = |port, event| (1, Notice { time_ns: 0, port, event });

@@ -46,7 +46,7 @@ pub fn talk_line(message: fmt::Arguments<'_>) {
 }
 
 fn say(text: &str) {
-    // Nobody is left to be told that standard error is gone.
+    // There is no channel left to report that standard error is gone.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_at_a_name_that_can_be_guessed_is_in_nobodys_way() {
+    fn a_link_at_a_guessable_name_does_not_get_in_the_way() {
         let place = tempfile::TempDir::new().expect("the temporary directory is writable");
         let (path, victim) = (place.path().join("x.json"), place.path().join("victim"));
         fs::write(&victim, "precious").expect("it is writable");

@@ -73,7 +73,7 @@ fn is_empty(stacks: &Stacks) -> bool {
     stacks.total() == 0
 }
 
-/// What is asked for of a profile.
+/// Parts of a profile that are requested.
 fn shown(args: &AnswerArgs) -> Shown<'_> {
     Shown { components: &args.share, functions: args.top }
 }

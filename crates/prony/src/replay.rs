@@ -49,7 +49,7 @@ pub fn run(
     let args = &args;
     let objects = source::objects(&demo, &args.command);
     drop(demo);
-    // A place that cannot be written is told at once.
+    // A path that cannot be written is reported at once.
     let page = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let mut report = replay(args, rules)?;
     if let Some(found) = &mut report.divergence {
@@ -72,7 +72,7 @@ pub fn run(
     Ok(exit(&report))
 }
 
-/// The answer for people, with what may have caused a divergence if that is asked for.
+/// The answer for people, with what may have caused a divergence if that is requested.
 pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
     let answer = text::replay::text(&args.demo, report);
     match report.divergence.as_ref().filter(|_| args.explain) {

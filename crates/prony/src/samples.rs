@@ -33,7 +33,7 @@ pub fn load_all(verb: &str, paths: &[PathBuf], read: ReadArgs) -> Result<Vec<Loa
     paths.iter().map(|path| within(read.max_memory, || load(verb, path))).collect()
 }
 
-/// Reads all files, and takes of each run the time that is asked for, or was judged alone when it was measured.
+/// Reads all files, and takes of each run the time that is requested, or was judged alone when it was measured.
 ///
 /// # Errors
 /// The first file that cannot be read, or that has no run of which this time was measured.

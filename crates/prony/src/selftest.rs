@@ -172,7 +172,7 @@ fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer {
+struct SelftestReport {
     command: String,
     comparisons: usize,
     false_alarms: usize,
@@ -195,9 +195,9 @@ struct Resolved {
     difference_pct: Option<f64>,
 }
 
-fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> Answer {
+fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> SelftestReport {
     let percent = |log_ratio: f64| log_ratio.is_finite().then(|| to_percent(log_ratio));
-    Answer {
+    SelftestReport {
         command: options.subjects[0].name.clone(),
         comparisons: found.comparisons,
         false_alarms: found.false_alarms,

@@ -32,7 +32,7 @@ fn read(verb: &str, path: &Path) -> Result<Study, Failure> {
         }
     };
     let mut bytes = Vec::new();
-    // A byte more than is read tells a file that is too long from one that just fits.
+    // One more byte distinguishes a file that is too long from one that just fits.
     File::open(path).map_err(io)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::new(format!("cannot {verb} {}: expected text in UTF-8, found other bytes", path.display()))

@@ -41,7 +41,7 @@ pub fn note(demo: &Path) {
     }
 }
 
-/// Finds out whether the demo is to be trusted, and asks on a terminal where that is needed; `build`: the user named a
+/// Finds out whether the demo is to be trusted, and prompts on a terminal where needed; `build`: the user named a
 /// command.
 ///
 /// # Errors

@@ -47,14 +47,14 @@ fn limits_are_kept_under_the_fingerprint_and_shown_again() {
     assert!(names.contains(&"core") && names.contains(&"clock_gettime CLOCK_MONOTONIC"), "{names:?}");
     let shown: Value =
         serde_json::from_slice(&prony_in(&home, &["limits", "show", "--json"]).stdout).expect("an answer in JSON");
-    let told = |answer: &Value| -> Vec<(String, f64, u64)> {
+    let figures_of = |answer: &Value| -> Vec<(String, f64, u64)> {
         let figures = answer["figures"].as_array().expect("figures").iter();
-        let told = figures.map(|figure| {
+        let figures = figures.map(|figure| {
             Some((figure["name"].as_str()?.to_owned(), figure["value"].as_f64()?, figure["n"].as_u64()?))
         });
-        told.collect::<Option<_>>().expect("names, values and how many")
+        figures.collect::<Option<_>>().expect("names, values and how many")
     };
-    assert_eq!(told(&shown), told(&answer));
+    assert_eq!(figures_of(&shown), figures_of(&answer));
     assert_eq!(shown["fingerprint"], answer["fingerprint"]);
 }
 
@@ -130,7 +130,7 @@ fn a_workload_of_another_machine_is_refused() {
 }
 
 #[test]
-fn a_workload_is_told_as_shares_of_what_was_measured() {
+fn a_workload_is_reported_as_shares_of_what_was_measured() {
     let home = tempfile::tempdir().expect("a scratch directory");
     let output = prony_in(&home, &["limits", "net", "clock", "--quick"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
@@ -144,8 +144,8 @@ fn a_workload_is_told_as_shares_of_what_was_measured() {
     let shares = workload["shares"].as_array().expect("shares");
     assert!(shares.iter().any(|share| share["of"] == "system calls"), "{shares:?}");
     for share in shares {
-        let (limit, told) = (share["limit"].as_f64().expect("a limit"), share["share"].as_f64().expect("a share"));
-        assert!((told - rate / limit).abs() < 1e-9 * told, "{share}");
+        let (limit, reported) = (share["limit"].as_f64().expect("a limit"), share["share"].as_f64().expect("a share"));
+        assert!((reported - rate / limit).abs() < 1e-9 * reported, "{share}");
     }
     let output = prony_in(&home, &["limits", "compare", "run.json"]);
     // The nearest twelve, and how many more there are.

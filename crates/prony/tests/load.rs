@@ -59,7 +59,7 @@ fn a_load_is_answered_in_json_and_kept_as_samples() {
 }
 
 #[test]
-fn a_load_is_told_in_words() {
+fn a_load_is_reported_in_words() {
     let server = Server::stock(&[]);
     let output = load(server.port, &FIFTY);
     let words = text(&output.stdout);
@@ -79,7 +79,7 @@ fn a_full_server_is_a_finding() {
 }
 
 #[test]
-fn nobody_at_the_port_is_told_with_the_next_step() {
+fn a_port_without_a_server_is_reported_with_the_next_step() {
     for sharing in ["--own-sockets", "--shared-socket"] {
         let output = load(closed_port(), &[sharing, "--clients", "5"]);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
@@ -90,7 +90,7 @@ fn nobody_at_the_port_is_told_with_the_next_step() {
 }
 
 #[test]
-fn a_server_that_speaks_otherwise_is_told_with_what_it_may_be() {
+fn a_server_that_speaks_otherwise_is_reported_with_what_it_may_be() {
     let server = Server::stock(&["--checksum"]);
     let output = load(server.port, &["--clients", "5", "--connect-timeout", "200ms"]);
     assert_eq!(output.status.code(), Some(2));

@@ -367,7 +367,7 @@ fn driver_and_device_have_the_cpus_that_are_named() {
 }
 
 #[test]
-fn descriptors_are_left_out_of_a_trace_when_asked_for() {
+fn descriptors_are_left_out_of_a_trace_on_request() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");
     let program = forwarder(&folder);
@@ -455,7 +455,7 @@ fn a_driver_that_loses_frames_is_a_finding() {
 }
 
 #[test]
-fn a_driver_that_only_sends_is_measured_and_one_that_only_receives_is_told_so() {
+fn a_driver_that_only_sends_is_measured_and_one_that_only_receives_is_reported() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");
     let sends = r#"
@@ -539,7 +539,7 @@ fn the_shortest_interval_measures_a_driver_too() {
 }
 
 #[test]
-fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
+fn an_address_outside_the_drivers_memory_is_reported_and_does_no_harm() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");
     let source = r#"
@@ -558,9 +558,9 @@ fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
     let output = prony().args(arguments).output().expect("it was just built");
     let lines = text(&output.stdout).lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
     let lines: Vec<Value> = lines.collect();
-    let is_told = |part: &str| lines.iter().any(|line| line["text"].as_str().is_some_and(|text| text.contains(part)));
+    let has_text = |part: &str| lines.iter().any(|line| line["text"].as_str().is_some_and(|text| text.contains(part)));
     assert!(
-        is_told("buffer of descriptor 0: DMA of 60 bytes at 0x1000, which is not DMA memory of the driver"),
+        has_text("buffer of descriptor 0: DMA of 60 bytes at 0x1000, which is not DMA memory of the driver"),
         "{lines:?}"
     );
     assert!(lines.iter().any(|line| line["register"] == "TDT[0]" && line["value"] == 1), "{lines:?}");
@@ -597,8 +597,8 @@ fn a_device_outlives_a_driver_that_is_killed_and_serves_the_next_one() {
     device.args(["nic", "--rate", "5k", "--for", "120s"]).stdout(Stdio::null());
     let mut device =
         device.stderr(fs::File::create(&log).expect("the folder is writable")).spawn().expect("it was just built");
-    let told = |part: &str| fs::read_to_string(&log).unwrap_or_default().matches(part).count();
-    eventually("the device is ready", || told("nsenter") == 1);
+    let count = |part: &str| fs::read_to_string(&log).unwrap_or_default().matches(part).count();
+    eventually("the device is ready", || count("nsenter") == 1);
     let line = fs::read_to_string(&log).expect("it is there");
     let words: Vec<&str> = line.lines().nth(1).expect("the command").split_whitespace().collect();
     for round in 1..=2 {
@@ -606,11 +606,11 @@ fn a_device_outlives_a_driver_that_is_killed_and_serves_the_next_one() {
         let mut driver =
             driver.args(&words[1..3]).arg(&forwarder).args(&words[4..]).spawn().expect("nsenter of util-linux");
         eventually("the driver is seen", || {
-            told("uses the device") == round && told("transmit queue 0 enabled") >= 2 * round
+            count("uses the device") == round && count("transmit queue 0 enabled") >= 2 * round
         });
         driver.kill().expect("it runs");
         driver.wait().expect("it was killed");
-        eventually("its end is seen", || told("the driver ended while") == round);
+        eventually("its end is seen", || count("the driver ended while") == round);
     }
     Command::new("kill").args(["-INT", &device.id().to_string()]).status().expect("there is a kill");
     assert_eq!(device.wait().expect("it ends").code(), Some(0));
@@ -640,29 +640,35 @@ fn a_killed_run_leaves_no_driver_and_no_huge_pages_behind() {
 }
 
 #[test]
-fn what_cannot_run_is_told_with_the_next_step() {
+fn what_cannot_run_is_reported_with_the_next_step() {
     let _turn = one_at_a_time();
-    let told = |output: &Output, parts: &[&str]| {
+    let assert_reported = |output: &Output, parts: &[&str]| {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
         let talk = text(&output.stderr);
         assert!(parts.iter().all(|part| talk.contains(part)), "{talk}");
     };
-    told(
+    assert_reported(
         &load(&[], &["/nonexistent/forwarder"]),
         &["error: cannot start /nonexistent/forwarder", "hint: give the path"],
     );
-    told(&load(&[], &["sh", "-c", "echo broken; exit 3"]), &["before all ports worked: exit status: 3", "| broken"]);
+    assert_reported(
+        &load(&[], &["sh", "-c", "echo broken; exit 3"]),
+        &["before all ports worked: exit status: 3", "| broken"],
+    );
     let idle = prony()
         .args(["load", "nic", "--setup-timeout", "200ms", "--", "sh", "-c", "sleep 60"])
         .output()
         .expect("it was just built");
-    told(
+    assert_reported(
         &idle,
         &["did not set up 0000:03:00.0 within 0.2 s: receive queue 0 is not enabled", "hint: `prony nic trace"],
     );
-    told(&load(&["--huge-pages", "1000000"], &["true"]), &["1000000 free huge pages are needed", "hint: "]);
-    let mut nobody = Command::new("setpriv");
-    nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(prony_testing::program());
-    let nobody = nobody.args(["load", "nic", "--huge-pages", "0", "--", "true"]).env("HOME", "/").output();
-    told(&nobody.expect("setpriv of util-linux"), &["cannot create a mount namespace", "hint: run prony as root"]);
+    assert_reported(&load(&["--huge-pages", "1000000"], &["true"]), &["1000000 free huge pages are needed", "hint: "]);
+    let mut unprivileged = Command::new("setpriv");
+    unprivileged.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(prony_testing::program());
+    let unprivileged = unprivileged.args(["load", "nic", "--huge-pages", "0", "--", "true"]).env("HOME", "/").output();
+    assert_reported(
+        &unprivileged.expect("setpriv of util-linux"),
+        &["cannot create a mount namespace", "hint: run prony as root"],
+    );
 }

@@ -131,7 +131,7 @@ fn frame_pointers_of_a_32_bit_program_lead_to_main() {
 }
 
 #[test]
-fn a_stripped_program_keeps_what_can_be_told_and_says_so() {
+fn a_stripped_program_keeps_what_is_known_and_says_so() {
     let place = place();
     let program = compile(&place, "shares.cpp", "shares", &["-O2", "-s", "-fno-omit-frame-pointer"]);
     let answer = run(place.path(), &["profile", "--", program.to_str().expect("a path"), "0.3"]);
@@ -173,8 +173,8 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
     let pid = running.id().to_string();
     // Until it computes, which may be late on a busy machine: nanoseconds on a CPU are the first number.
     let computed_ns = || -> u64 {
-        let told = fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("it runs");
-        told.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+        let schedstat = fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("it runs");
+        schedstat.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
     };
     while computed_ns() < 100_000_000 {
         std::thread::yield_now();
@@ -191,7 +191,7 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
 }
 
 #[test]
-fn slow_frames_of_a_replay_are_told_from_the_others() {
+fn slow_frames_of_a_replay_are_compared_with_the_others() {
     let place = place();
     let program = compile(&place, "frames.c", "frames", &["-O1", "-g", "-fno-omit-frame-pointer"]);
     let program = program.to_str().expect("a path");
@@ -235,7 +235,7 @@ fn what_cannot_be_sampled_is_said_in_one_line() {
 }
 
 #[test]
-fn files_that_cannot_be_written_are_told_before_anything_is_sampled() {
+fn files_that_cannot_be_written_are_reported_before_anything_is_sampled() {
     let place = place();
     let twice = run(place.path(), &["profile", "--flame", "a", "--folded", "a", "--", "./no-such-program"]);
     assert_eq!(twice.code, Some(2));
@@ -272,7 +272,7 @@ fn what_was_found_is_shown_even_if_a_file_of_it_cannot_be_written() {
 }
 
 #[test]
-fn a_command_that_only_waits_is_told_where_to_look() {
+fn a_command_that_only_waits_gets_a_hint_where_to_look() {
     let place = place();
     let waits = run(place.path(), &["profile", "--off-cpu", "--", "sleep", "0.05"]);
     assert_eq!(waits.code, Some(3), "{}", waits.stderr);
@@ -458,7 +458,7 @@ fn stacks_that_end_in_generated_code_are_counted() {
 }
 
 #[test]
-fn samples_are_taken_as_often_as_is_asked_for_and_as_many_functions_shown() {
+fn samples_are_taken_as_often_as_requested_and_as_many_functions_shown() {
     let place = place();
     let program = compile(&place, "shares.cpp", "shares", &["-O2", "-g"]);
     let program = program.to_str().expect("a path");

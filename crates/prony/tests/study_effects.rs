@@ -60,11 +60,11 @@ fn table(seed: u64, slower: f64) -> String {
     text
 }
 
-struct Place(TempDir);
+struct Sandbox(TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a scratch directory"))
+impl Sandbox {
+    fn new() -> Sandbox {
+        Sandbox(tempfile::tempdir().expect("a scratch directory"))
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -112,8 +112,8 @@ fn near(effect: &Value, key: &str, expected: f64, within: f64) {
 }
 
 #[test]
-fn columns_are_guessed_and_told() {
-    let place = Place::new();
+fn columns_are_guessed_and_reported() {
+    let place = Sandbox::new();
     place.write("table.csv", &table(1, 1.0));
     let (out, err, code) = place.study(&["import", "table.csv", "-o", "found"]);
     assert_eq!(code, 0, "{err}");
@@ -138,7 +138,7 @@ fn columns_are_guessed_and_told() {
 
 #[test]
 fn effects_that_were_put_in_come_out() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.import("found", 2, 1.0);
     let answer = place.json(&["effects", "found", "--json"]);
     let plugins = effect(&answer, "Plugins", "new", None);
@@ -166,13 +166,13 @@ fn effects_that_were_put_in_come_out() {
     near(depends, "mean_pct", 100.0 * (1.29 / 1.22 - 1.0), 1.0);
     assert_eq!(depends["found"], true);
     near(&answer["whole"], "usual_pct", 100.0 * (1.9 * 1.11 * 1.29 * 1.07 - 1.0), 12.0);
-    let told = effect(&answer, "Plugins", "new", None);
-    assert!(told["low_pct"].as_f64() < told["usual_pct"].as_f64(), "{told:#}");
+    let plugins = effect(&answer, "Plugins", "new", None);
+    assert!(plugins["low_pct"].as_f64() < plugins["usual_pct"].as_f64(), "{plugins:#}");
 }
 
 #[test]
 fn the_text_names_what_depends_and_what_one_matched_comparison_carries() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.import("found", 3, 1.0);
     let (out, err, code) = place.study(&["effects", "found"]);
     assert_eq!(code, 0, "{err}");
@@ -186,7 +186,7 @@ fn the_text_names_what_depends_and_what_one_matched_comparison_carries() {
 
 #[test]
 fn a_difference_between_two_runs_is_found_where_it_is() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.import("old", 4, 1.0);
     place.import("new", 4, 1.15);
     let (_, _, code) = place.study(&["diff", "old", "new"]);
@@ -220,7 +220,7 @@ fn of_one_machine(seed: u64, slower: f64, mood: f64) -> String {
     text
 }
 
-impl Place {
+impl Sandbox {
     fn import_one_machine(&self, name: &str, seed: u64, slower: f64, mood: f64) {
         let file = format!("{name}.csv");
         self.write(&file, &of_one_machine(seed, slower, mood));
@@ -232,7 +232,7 @@ impl Place {
 
 #[test]
 fn a_machine_that_is_slower_for_a_while_is_no_change_and_a_build_that_is_slower_is_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.import_one_machine("old", 1, 1.0, 1.0);
     place.import_one_machine("later", 2, 1.0, 1.02);
     let (out, err, code) = place.study(&["diff", "old", "later"]);
@@ -251,7 +251,7 @@ fn a_machine_that_is_slower_for_a_while_is_no_change_and_a_build_that_is_slower_
 
 #[test]
 fn of_a_rate_more_is_better() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.write("rate.csv", "Build,Map,rate\na,dm1,10\na,ctf5,20\nb,dm1,12\nb,ctf5,24\n");
     let columns = ["--factor", "Build", "--workload", "Map", "--value", "rate"];
     for (name, direction, sign) in [("high", "--higher-is-better", 1.0), ("low", "--lower-is-better", -1.0)] {
@@ -265,7 +265,7 @@ fn of_a_rate_more_is_better() {
 
 #[test]
 fn without_repeats_a_diff_of_one_machine_says_why_it_claims_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (name, slower) in [("old", 1.0), ("new", 2.0)] {
         place.write(&format!("{name}.csv"), &format!("Build,Map,ms\na,dm1,{0}\na,ctf5,{0}\n", 10.0 * slower));
         let (_, err, code) =
@@ -279,7 +279,7 @@ fn without_repeats_a_diff_of_one_machine_says_why_it_claims_nothing() {
 
 #[test]
 fn a_history_marks_the_study_from_which_on_a_configuration_is_slower() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let names: Vec<String> = (0..9).map(|at| format!("commit-{at}")).collect();
     for (at, name) in names.iter().enumerate() {
         place.import(name, 10 + at as u64, if at >= 5 { 1.2 } else { 1.0 });
@@ -287,7 +287,7 @@ fn a_history_marks_the_study_from_which_on_a_configuration_is_slower() {
     let mut arguments = vec!["history"];
     arguments.extend(names.iter().map(String::as_str));
     arguments.extend(["--export-github-action-benchmark", "points.json", "--json"]);
-    // Of a table with six configurations each is asked with a sixth of the chance.
+    // Of a table with six configurations each is tested with a sixth of the chance.
     arguments.extend(["--alpha", "20%"]);
     let answer = place.json(&arguments);
     let changes: Vec<(&Value, &Value)> = answer["series"]
@@ -312,7 +312,7 @@ fn a_history_marks_the_study_from_which_on_a_configuration_is_slower() {
 
 #[test]
 fn what_cannot_be_done_says_what_to_do() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.write("broken.csv", "Engine;Demo;CPU;ms\nold;1;m1;12\n;;m2;fast\n");
     let (_, err, code) = place.study(&["import", "broken.csv", "-o", "x", "--value", "ms", "--factor", "Engine"]);
     assert_eq!(
@@ -340,7 +340,7 @@ fn what_cannot_be_done_says_what_to_do() {
 
 #[test]
 fn a_guess_multiplies_no_statistic_and_can_be_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.write(
         "hyperfine.csv",
         "command,mean,stddev,median,user,system,min,max\nfoo,2.0,0.1,2.5,1.9,0.1,1.9,2.1\nbar,1.0,0.1,1.5,0.9,0.1,0.9,1.1\n",

@@ -6,13 +6,13 @@ use tempfile::TempDir;
 
 const SIX_OF_TWELVE: &str = include_str!("../../study/src/plan/six_of_twelve.toml");
 
-struct Place(TempDir);
+struct Sandbox(TempDir);
 
-impl Place {
-    fn with(study: &str) -> Place {
+impl Sandbox {
+    fn with(study: &str) -> Sandbox {
         let directory = tempfile::tempdir().expect("a scratch directory");
         fs::write(directory.path().join("study.toml"), study).expect("a scratch directory takes it");
-        Place(directory)
+        Sandbox(directory)
     }
 
     /// Standard output, standard error and the exit code, with this directory's name taken out.
@@ -38,7 +38,7 @@ impl Place {
 
 #[test]
 fn the_six_of_twelve_design_says_what_it_can_tell() {
-    let place = Place::with(SIX_OF_TWELVE);
+    let place = Sandbox::with(SIX_OF_TWELVE);
     let (out, err, code) = place.plan(&[]);
     insta::assert_snapshot!("six_of_twelve", out);
     assert_eq!(code, 0, "every main effect is told");
@@ -48,7 +48,7 @@ fn the_six_of_twelve_design_says_what_it_can_tell() {
 
 #[test]
 fn the_same_in_json_is_one_document_with_every_cell() {
-    let place = Place::with(SIX_OF_TWELVE);
+    let place = Sandbox::with(SIX_OF_TWELVE);
     let (out, _, code) = place.plan(&["--json", "--cells"]);
     let answer: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
     assert_eq!(code, 0);
@@ -64,7 +64,7 @@ fn the_same_in_json_is_one_document_with_every_cell() {
 
 #[test]
 fn cells_are_listed_in_the_order_in_which_they_run() {
-    let place = Place::with(SIX_OF_TWELVE);
+    let place = Sandbox::with(SIX_OF_TWELVE);
     let (out, _, code) = place.plan(&["--cells"]);
     assert_eq!((out.lines().count(), code), (432, 0));
     insta::assert_snapshot!("first_block", out.lines().take(8).collect::<Vec<_>>().join("\n"));
@@ -77,7 +77,7 @@ fn factors_that_always_change_together_are_a_finding() {
                 [[factor]]\nname = 'compiler'\nlevels = ['gcc', 'clang']\n\
                 [[factor]]\nname = 'flags'\nlevels = ['-O2', '-O3']\n\
                 [[workload]]\nname = 'build'\ncommand = '{compiler} {flags}'\n";
-    let (out, err, code) = Place::with(text).plan(&[]);
+    let (out, err, code) = Sandbox::with(text).plan(&[]);
     insta::assert_snapshot!("zipped", out);
     assert_eq!((err.as_str(), code), ("", 1));
 }
@@ -90,24 +90,27 @@ fn a_plan_says_of_what_its_intervals_will_speak() {
              [[factor]]\nname = 'build'\nlevels = ['a', 'b']\n"
         );
         (0..workloads).for_each(|at| text += &format!("[[workload]]\nname = 'w{at}'\ncommand = '{{build}} {at}'\n"));
-        let (out, _, code) = Place::with(&text).plan(&[]);
+        let (out, _, code) = Sandbox::with(&text).plan(&[]);
         let line = out.lines().find_map(|line| line.strip_prefix("  intervals   ")).expect("it is told").to_owned();
         (line, code)
     };
-    let told = |text: &str, code| (text.to_owned(), code);
-    assert_eq!(intervals(1, 1), told("none: one machine, one workload, one repeat; set `repeats = 5`", 1));
-    assert_eq!(intervals(5, 1), told("for this workload, over 5 repeats; for other workloads: none, with only one", 0));
+    let expected = |text: &str, code| (text.to_owned(), code);
+    assert_eq!(intervals(1, 1), expected("none: one machine, one workload, one repeat; set `repeats = 5`", 1));
+    assert_eq!(
+        intervals(5, 1),
+        expected("for this workload, over 5 repeats; for other workloads: none, with only one", 0)
+    );
     assert_eq!(
         intervals(36, 2),
-        told("for these 2 workloads, over 36 repeats; for others like them: none from 2, 3 are needed", 0)
+        expected("for these 2 workloads, over 36 repeats; for others like them: none from 2, 3 are needed", 0)
     );
     assert_eq!(
         intervals(5, 6),
-        told("for these 6 workloads, over 5 repeats; for others like them: from the spread of 6", 0)
+        expected("for these 6 workloads, over 5 repeats; for others like them: from the spread of 6", 0)
     );
     assert_eq!(
         intervals(1, 6),
-        told(
+        expected(
             "none for these 6 workloads without repeats: set `repeats = 5`; for others like them: from the \
              spread of 6",
             0
@@ -119,7 +122,7 @@ fn a_plan_says_of_what_its_intervals_will_speak() {
 fn nothing_is_said_of_files_that_are_there() {
     let text = "title = 't'\nmetric = { name = 'cpu', unit = 'second', direction = 'lower' }\n\
                 [[workload]]\nname = 'w'\ndemo = 'a.demo'\nfiles = { map = 'maps/a' }\n";
-    let place = Place::with(text);
+    let place = Sandbox::with(text);
     place.make(&["a.demo", "maps/a"]);
     let (out, err, code) = place.plan(&[]);
     assert_eq!((err.as_str(), code), ("", 0));
@@ -129,7 +132,7 @@ fn nothing_is_said_of_files_that_are_there() {
 #[test]
 fn a_study_that_cannot_be_planned_says_why_and_exits_2() {
     let said = |study: &str| {
-        let (out, err, code) = Place::with(study).plan(&[]);
+        let (out, err, code) = Sandbox::with(study).plan(&[]);
         assert_eq!((out.as_str(), code), ("", 2), "{err}");
         err
     };
@@ -146,7 +149,7 @@ fn a_study_that_cannot_be_planned_says_why_and_exits_2() {
         all += &said(&SIX_OF_TWELVE.replacen(old, new, 1));
     }
     insta::assert_snapshot!("refused", all);
-    let place = Place::with("");
+    let place = Sandbox::with("");
     fs::write(place.0.path().join("study.toml"), [0xff, 0xfe]).expect("a scratch directory takes it");
     assert_eq!(place.plan(&[]).1, "error: cannot plan DIR/study.toml: expected text in UTF-8, found other bytes\n");
     fs::remove_file(place.0.path().join("study.toml")).expect("it is there");

@@ -150,8 +150,8 @@ fn an_interrupted_study_says_so_and_goes_on() {
         assert_eq!(runner.try_wait().expect("it is ours"), None, "it runs for a while");
         std::thread::yield_now();
     }
-    let asked = Command::new("kill").args(["-INT", &runner.id().to_string()]).status().expect("kill is everywhere");
-    assert!(asked.success());
+    let killed = Command::new("kill").args(["-INT", &runner.id().to_string()]).status().expect("kill is everywhere");
+    assert!(killed.success());
     let code = runner.wait().expect("it is ours").code();
     let mut said = String::new();
     runner.stderr.take().expect("it is a pipe").read_to_string(&mut said).expect("messages are text");
@@ -219,7 +219,7 @@ fn a_cell_that_was_killed_runs_once_more_and_one_that_takes_too_long_is_ended() 
 }
 
 #[test]
-fn a_machine_that_is_not_what_the_study_asks_for_is_refused() {
+fn a_machine_that_is_not_what_the_study_requires_is_refused() {
     let place = place();
     study(place.path(), 1, "[[machine]]\nname = \"n1\"\nrequire = { cores = \">= 4096\" }\n");
     let output = study_verb(place.path(), &["run", "study.toml"]);
@@ -310,7 +310,7 @@ fn the_way_to_a_machine_may_be_given_on_the_command_line() {
 }
 
 #[test]
-fn a_scratch_directory_of_somebody_else_is_not_worked_in() {
+fn a_scratch_directory_of_another_user_is_not_worked_in() {
     let place = place();
     study(place.path(), 1, "[[machine]]\nname = \"far\"\n");
     let output = study_verb(place.path(), &["run", "study.toml", "--machine", "far"]);
@@ -341,7 +341,7 @@ fn a_scratch_directory_of_somebody_else_is_not_worked_in() {
     let (code, said) = work();
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("scratch: expected a directory, found a link\nhint: "), "{said}");
-    // Nothing there: made, for nobody else.
+    // Nothing there: made, for this user only.
     fs::remove_file(&scratch).expect("it is ours");
     let (code, said) = work();
     assert_eq!(code, Some(0), "{said}");
@@ -352,8 +352,10 @@ fn a_scratch_directory_of_somebody_else_is_not_worked_in() {
 fn record_redis(place: &Path) -> u16 {
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
-    let port =
-        TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("there are free ports").port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("there are free ports")
+        .port();
     let mut recorder = prony();
     recorder.args(["record", "-o", "redis.demo", "--", "redis-server", "--bind", "127.0.0.1", "--save", "", "--port"]);
     recorder.arg(port.to_string()).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

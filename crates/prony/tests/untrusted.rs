@@ -1,4 +1,4 @@
-//! Every verb on files and names that try to command the terminal of whoever looks at them.
+//! Every verb on files and names that try to command the terminal of their reader.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -24,7 +24,7 @@ const HIDDEN: [&str; 3] = ["work", "study work", "study collect"];
 /// flag that it has not, of hostile names both.
 type Row = (&'static str, &'static [&'static [&'static str]]);
 
-/// `DEMO` and its like stand for files of [`Place`].
+/// `DEMO` and its like stand for files of [`Sandbox`].
 const ROWS: &[Row] = &[
     ("record", &[&["-o", "HOSTILE", "--", "./HOSTILE"]]),
     (
@@ -155,12 +155,12 @@ const ROWS: &[Row] = &[
 ];
 
 /// A directory with everything that others wrote.
-struct Place(Scratch);
+struct Sandbox(Scratch);
 
-impl Place {
-    fn new() -> Place {
+impl Sandbox {
+    fn new() -> Sandbox {
         // Its limits are kept here, and nothing of this machine's is replaced.
-        let place = Place(Scratch::new("untrusted").with_variable("XDG_DATA_HOME", ""));
+        let place = Sandbox(Scratch::new("untrusted").with_variable("XDG_DATA_HOME", ""));
         let demo = demo();
         place.write("CUT", &demo[..demo.len() - 40]);
         place.write("DEMO", &demo);
@@ -230,7 +230,7 @@ impl Place {
         run("objcopy", &[flag("--redefine-sym"), flag(&renamed), object.as_ref(), program.as_ref()]);
     }
 
-    /// A repository whose commits are named by somebody who means no good. Its own name is a plain one: Git's list of
+    /// A repository with hostile names of commits. Its own name is a plain one: Git's list of
     /// alternates has a line for each.
     fn repository(&self) {
         let root = self.path("commits");
@@ -315,7 +315,7 @@ fn samples(factor: f64) -> Vec<u8> {
     let runs: Vec<Value> = (0..8)
         .map(|run| json!({ "values": [factor * (1.0 + 0.01 * f64::from(run))], "metadata": { "loops": 1 } }))
         .collect();
-    // The format asks for names of one line, and no more.
+    // The format requires names of one line, and no more.
     let name = HOSTILE.replace(['\r', '\n'], "");
     let metadata =
         |name: String| json!({ "name": name, "unit": "second", "note": name, "hostname": format!("{name}{factor}") });
@@ -337,7 +337,7 @@ fn zones(name: &str) -> String {
     format!("prony-zones 1\nclock 2000000000 1000000000\ncost 40\nthread 1\nzone 1 0 1 1800000000 200000000 0 {name}\n")
 }
 
-/// Two factors and two machines, every cell named by somebody who means no good.
+/// Two factors and two machines, every cell with a hostile name.
 fn table() -> String {
     let quoted = |text: &str| format!("\"{text}\"");
     let mut table = format!("{},other,machine,ms\n", quoted(&format!("f{HOSTILE}")));
@@ -391,7 +391,7 @@ fn harm(bytes: &[u8]) -> Option<String> {
 }
 
 /// The verbs that the help of the command lists, those of verbs among them.
-fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
+fn verbs(place: &Sandbox, above: &str) -> BTreeSet<String> {
     let help = place.0.prony(&above.split_whitespace().chain(["--help"]).collect::<Vec<_>>()).stdout;
     let mut found = BTreeSet::new();
     // The page of the command has them in groups, before the options.
@@ -410,8 +410,8 @@ fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn no_verb_gives_a_terminal_what_somebody_else_wrote() {
-    let place = Place::new();
+fn no_verb_gives_a_terminal_what_others_wrote() {
+    let place = Sandbox::new();
     let known: BTreeSet<String> = ROWS.iter().map(|(verb, _)| (*verb).to_owned()).collect();
     let listed: BTreeSet<String> = verbs(&place, "").into_iter().chain(HIDDEN.map(str::to_owned)).collect();
     assert_eq!(known, listed, "each verb has a row in this test");
@@ -426,7 +426,7 @@ fn no_verb_gives_a_terminal_what_somebody_else_wrote() {
                 wrong.extend(harm(bytes).map(|harm| format!("{shown}: {name}: {harm}")));
             }
             let all = [output.stdout.as_slice(), &output.stderr].concat();
-            // Otherwise nothing of others was shown, and the row asks nothing.
+            // Otherwise nothing of others was shown, and the row tests nothing.
             if shows_names && !String::from_utf8_lossy(&all).contains("FORGED") && !SILENT.contains(&shown.as_str()) {
                 wrong.push(format!("{shown}: shows no name: {}", String::from_utf8_lossy(&all)));
             }
@@ -450,7 +450,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// What is wrong with the pictures and pages that the verbs wrote.
-fn files_of_others(place: &Place) -> Vec<String> {
+fn files_of_others(place: &Sandbox) -> Vec<String> {
     let mut pictures: Vec<PathBuf> = ["taken.svg", "shown.svg", "diff.svg"].map(|name| place.path(name)).to_vec();
     if let Ok(charts) = fs::read_dir(place.path("svg")) {
         pictures.extend(charts.map(|chart| chart.expect("an entry").path()));

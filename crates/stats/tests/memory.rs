@@ -146,7 +146,7 @@ fn files(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
 fn no_file_takes_more_than_ten_times_its_bytes() {
     const BYTES: usize = 12 << 20;
     for (name, file) in files(BYTES) {
-        // Its bytes are held by the caller.
+        // The caller holds its bytes.
         let most = 9 * file.len();
         let (peak, read) = peak(|| import(&file).map(drop));
         assert!(peak <= most, "{name}: {peak} bytes for {}, at most {most}: {read:?}", file.len());

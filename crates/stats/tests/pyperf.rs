@@ -133,8 +133,8 @@ fn pyperf_reads_our_samples_with_and_without_the_prony_key() {
     assert!(compared.contains("./server --port=8080") && compared.contains("1.50x slower"), "{compared}");
     for verb in ["show", "check", "hist", "stats", "metadata", "dump"] {
         let [with, without] = [&a, &plain].map(|file| pyperf(&[verb], &[file]));
-        let told = if verb == "metadata" { "hostname: bench-1" } else { "client äöü | tee" };
-        assert!(with.contains(told), "{verb}: {with}");
+        let expected = if verb == "metadata" { "hostname: bench-1" } else { "client äöü | tee" };
+        assert!(with.contains(expected), "{verb}: {with}");
         assert_eq!(with, without, "{verb}");
     }
     let dump = pyperf(&["dump", "-v"], &[&a]);

@@ -111,7 +111,7 @@ impl History {
         let git_directory = git_directory.canonicalize().unwrap_or(git_directory);
         let root = ask(place, &["rev-parse", "--show-toplevel"])?.ok();
         let root = root.map(|root| PathBuf::from(root.trim_end_matches('\n')));
-        let prefix = told(place, &["rev-parse", "--show-prefix"])?;
+        let prefix = checked_output(place, &["rev-parse", "--show-prefix"])?;
         let [good_id, bad_id] = [commit_of(place, good)?, commit_of(place, bad)?];
         let names = || (good.to_owned(), bad.to_owned());
         if good_id == bad_id {
@@ -122,12 +122,13 @@ impl History {
             let (good, bad) = names();
             return Err(HistoryError::NotAncestor { good, bad });
         }
-        let first = told(place, &["log", "-1", FORMAT, &good_id])?;
+        let first = checked_output(place, &["log", "-1", FORMAT, &good_id])?;
         let range = format!("{good_id}..{bad_id}");
-        let others = told(place, &["log", "--first-parent", "--reverse", FORMAT, &range])?;
+        let others = checked_output(place, &["log", "--first-parent", "--reverse", FORMAT, &range])?;
         let commits = first.split('\0').chain(others.split('\0')).filter_map(commit).collect();
         let is_dirty = root.is_some() && {
-            !told(place, &["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"])?.is_empty()
+            !checked_output(place, &["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"])?
+                .is_empty()
         };
         Ok(History { git_directory, prefix: PathBuf::from(prefix.trim_end_matches('\n')), root, commits, is_dirty })
     }
@@ -153,7 +154,7 @@ fn commit_of(place: &Path, name: &str) -> Result<String, HistoryError> {
     said.map(|id| id.trim().to_owned()).map_err(|said| HistoryError::NoCommit { name: name.to_owned(), said })
 }
 
-/// A `git` in `place` that neither asks anything nor writes what it has refreshed.
+/// A `git` in `place` that neither prompts nor writes what it has refreshed.
 fn git(place: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(place).stdin(Stdio::null());
@@ -182,7 +183,7 @@ pub fn ask(place: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<Result<Strin
 }
 
 /// As [`ask`], for calls that are expected to succeed.
-pub fn told(place: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<String, HistoryError> {
+pub fn checked_output(place: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<String, HistoryError> {
     let what = || arguments.first().map(|verb| verb.as_ref().to_string_lossy().into_owned()).unwrap_or_default();
     ask(place, arguments)?.map_err(|said| HistoryError::Git { what: what(), said })
 }

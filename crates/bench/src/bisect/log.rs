@@ -1,4 +1,4 @@
-//! The log of a search: what was asked, and every step, a line of JSON each. `docs/formats/bisect.md` describes it.
+//! The log of a search: its question, and every step, a line of JSON each. `docs/formats/bisect.md` describes it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 
 /// The question of a search: a log answers this one only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct Question {
     /// Id of the good commit.
     pub good: String,
     /// Id of the bad commit.
@@ -46,7 +46,7 @@ struct Head {
     format: String,
     version: u32,
     #[serde(flatten)]
-    asked: Asked,
+    question: Question,
 }
 
 /// Reasons why a log cannot be used.
@@ -86,7 +86,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError`], also when the log is of another question.
-    pub fn open(directory: &Path, asked: &Asked) -> Result<Log, LogError> {
+    pub fn open(directory: &Path, question: &Question) -> Result<Log, LogError> {
         let path = directory.join(NAME);
         let io_error = |error| LogError::Io { path: path.clone(), error };
         let mut options = OpenOptions::new();
@@ -104,7 +104,7 @@ impl Log {
                     .ok()
                     .filter(|head: &Head| head.format == "prony-bisect" && head.version == VERSION)
                     .ok_or_else(|| LogError::NotALog(path.clone()))?;
-                if let Some(what) = difference(&head.asked, asked) {
+                if let Some(what) = difference(&head.question, question) {
                     return Err(LogError::Other { path, what });
                 }
                 for line in lines {
@@ -116,7 +116,7 @@ impl Log {
         file.set_len(end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(io_error)?;
         let mut log = Log { path: path.clone(), file, earlier: earlier.into_iter() };
         if end == 0 {
-            log.write(&Head { format: "prony-bisect".to_owned(), version: VERSION, asked: asked.clone() })?;
+            log.write(&Head { format: "prony-bisect".to_owned(), version: VERSION, question: question.clone() })?;
         }
         Ok(log)
     }
@@ -144,28 +144,28 @@ impl Log {
 }
 
 /// The first part in which two questions differ.
-fn difference(found: &Asked, asked: &Asked) -> Option<&'static str> {
+fn difference(found: &Question, question: &Question) -> Option<&'static str> {
     let parts = [
-        (found.good != asked.good, "good commit"),
-        (found.bad != asked.bad, "bad commit"),
+        (found.good != question.good, "good commit"),
+        (found.bad != question.bad, "bad commit"),
         (
             (&found.demo, found.demo_bytes, found.demo_modified_ns)
-                != (&asked.demo, asked.demo_bytes, asked.demo_modified_ns),
+                != (&question.demo, question.demo_bytes, question.demo_modified_ns),
             "demo",
         ),
-        (found.build != asked.build, "build command"),
-        (found.command != asked.command, "server command"),
-        (found.regression != asked.regression, "--find"),
-        (differ(found.alpha, asked.alpha), "--alpha"),
-        (differ(found.margin, asked.margin), "--margin"),
-        (found.replays != asked.replays, "--replays"),
+        (found.build != question.build, "build command"),
+        (found.command != question.command, "server command"),
+        (found.regression != question.regression, "--find"),
+        (differ(found.alpha, question.alpha), "--alpha"),
+        (differ(found.margin, question.margin), "--margin"),
+        (found.replays != question.replays, "--replays"),
     ];
     parts.into_iter().find(|(differs, _)| *differs).map(|(_, what)| what)
 }
 
 /// Numbers that were written and read may differ in the last bit.
-fn differ(found: f64, asked: f64) -> bool {
-    (found - asked).abs() > 1e-12
+fn differ(a: f64, b: f64) -> bool {
+    (a - b).abs() > 1e-12
 }
 
 #[cfg(test)]
@@ -175,8 +175,8 @@ mod tests {
     use super::*;
     use crate::bisect::Found;
 
-    fn asked() -> Asked {
-        Asked {
+    fn question() -> Question {
+        Question {
             good: "a".repeat(40),
             bad: "b".repeat(40),
             demo: "/srv/match.demo".to_owned(),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_log_that_was_cut_in_a_line_goes_on_after_the_last_whole_one() {
         let place = tempfile::TempDir::new().expect("the temporary directory is writable");
-        let mut log = Log::open(place.path(), &asked()).expect("it is new");
+        let mut log = Log::open(place.path(), &question()).expect("it is new");
         assert_eq!(log.earlier.len(), 0);
         log.push(&step(3)).expect("the disk is not full");
         log.push(&step(5)).expect("the disk is not full");
@@ -212,7 +212,7 @@ mod tests {
         let path = place.path().join(NAME);
         let text = fs::read(&path).expect("it is there");
         fs::write(&path, &text[..text.len() - 7]).expect("it is ours");
-        let mut log = Log::open(place.path(), &asked()).expect("it is a log");
+        let mut log = Log::open(place.path(), &question()).expect("it is a log");
         assert_eq!(log.earlier.len(), 1);
         assert_eq!(log.take(Purpose::Search, 4), None);
         assert_eq!(log.take(Purpose::Search, 3), Some(step(3)));
@@ -224,11 +224,11 @@ mod tests {
     #[test]
     fn a_log_answers_its_own_question_only() {
         let place = tempfile::TempDir::new().expect("the temporary directory is writable");
-        drop(Log::open(place.path(), &asked()).expect("it is new"));
-        let other = Asked { build: "make -j2".to_owned(), ..asked() };
+        drop(Log::open(place.path(), &question()).expect("it is new"));
+        let other = Question { build: "make -j2".to_owned(), ..question() };
         let error = Log::open(place.path(), &other).expect_err("it is of another build command").to_string();
         assert!(error.ends_with("the log of another search: its build command differs"), "{error}");
         fs::write(place.path().join(NAME), "{}\n").expect("it is ours");
-        assert!(matches!(Log::open(place.path(), &asked()), Err(LogError::NotALog(_))));
+        assert!(matches!(Log::open(place.path(), &question()), Err(LogError::NotALog(_))));
     }
 }

@@ -17,7 +17,7 @@ use prony_machine::Interrupt;
 use prony_machine::signal_name;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::history::{Commit, History, HistoryError, ask, told, without_git_variables};
+use super::history::{Commit, History, HistoryError, ask, checked_output, without_git_variables};
 
 /// Time between two looks whether a build has ended.
 const POLL: Duration = Duration::from_millis(20);
@@ -42,7 +42,7 @@ pub enum TreeError {
         /// Error that the system returned.
         error: io::Error,
     },
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -86,7 +86,7 @@ impl Trees {
                 history.git_directory.as_os_str(),
                 unfinished.as_os_str(),
             ];
-            told(scratch, &words)?;
+            checked_output(scratch, &words)?;
             fs::rename(&unfinished, &repository).map_err(io_error(&repository))?;
         }
         for name in ["trees", "builds"] {
@@ -156,7 +156,7 @@ impl Trees {
             root.as_os_str(),
             commit.id.as_ref(),
         ];
-        told(&self.repository(), &words)?;
+        checked_output(&self.repository(), &words)?;
         let directory = self.directory(commit);
         if !directory.is_dir() {
             return Ok(Built::No(format!("the commit has no directory {}", self.prefix.display())));

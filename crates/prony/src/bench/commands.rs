@@ -62,16 +62,16 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
         Event::Long(subject, run_s, budget_s) => {
             let name = &options.subjects[subject].name;
             let all_s = options.time_for_verdict_s(run_s).ceil();
-            let told = format!(
+            let warning = format!(
                 "a run of `{name}` takes {}, longer than the time limit of {}",
                 seconds(run_s),
                 seconds(budget_s)
             );
             Some(match args.max_time {
                 Some(_) => format!(
-                    "{told}, which is too short for a verdict; --max-time {all_s} holds a dozen runs of each command"
+                    "{warning}, which is too short for a verdict; --max-time {all_s} holds a dozen runs of each command"
                 ),
-                None => told,
+                None => warning,
             })
         }
         Event::Stretched(round_s, budget_s) => {

@@ -24,16 +24,16 @@ use crate::trust;
 /// What kept it from running.
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     // All of them are opened first, so that one that cannot be read is reported immediately.
-    let asked = args.demo.len();
+    let requested = args.demo.len();
     let planned: Vec<DemoOptions> =
-        args.demo.iter().map(|demo| options(args, demo, asked)).collect::<Result<_, Failure>>()?;
+        args.demo.iter().map(|demo| options(args, demo, requested)).collect::<Result<_, Failure>>()?;
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut all = Vec::new();
     for (name, options) in names(&args.demo).into_iter().zip(planned) {
         let mut line = ProgressLine::new(true);
         let mut live = Live::new();
-        let of = if asked > 1 { format!("{name}: ") } else { String::new() };
+        let of = if requested > 1 { format!("{name}: ") } else { String::new() };
         let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
             if let Event::Stretched(pair_s, budget_s) = event {
                 line.clear();
@@ -43,7 +43,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
                 line.show_text(&(of.clone() + &text));
             }
             if let Event::Round(round, benchmarks) = event
-                && asked == 1
+                && requested == 1
             {
                 exports.keep(benchmarks, || options.within(round.budget_s));
             }
@@ -56,7 +56,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
             break;
         }
     }
-    let demos = Demos { alpha: args.alpha, margin: args.margin().ln_1p(), asked, all };
+    let demos = Demos { alpha: args.alpha, margin: args.margin().ln_1p(), requested, all };
     Ok((Measured::Demos(demos), exports))
 }
 

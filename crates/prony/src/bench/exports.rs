@@ -17,7 +17,7 @@ use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::output::NewFile;
 
-/// Files in the making, one for each flag that asks for one.
+/// Files in the making, one for each flag that requests one.
 #[derive(Debug)]
 pub struct Exports {
     json: Option<NewFile>,
@@ -130,7 +130,7 @@ impl Partial {
         self.written.elapsed() >= Partial::EVERY
     }
 
-    /// Trouble is told when the samples themselves are written, to the same place.
+    /// Errors are reported when the samples themselves are written, to the same place.
     fn write(&mut self, samples: &Samples) {
         if let Ok(bytes) = samples.encode()
             && let Ok((temporary, mut file)) = own::temporary(&self.path, 0o600)

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_pairs_interval_contention_and_time() {
+    fn the_line_shows_pairs_interval_contention_and_time() {
         let round = Round {
             duet_taken: false,
             rounds: 93,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
 pub const FIFO_PRIORITY: u8 = 1;
 
-/// The CPU that is asked for; a duet needs one in any case.
+/// The requested CPU; a duet needs one in any case.
 pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
     match args.pin {
         None if args.duet => prony_bench::duet_cpu()

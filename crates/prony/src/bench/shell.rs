@@ -1,4 +1,4 @@
-//! Commands that look as if a shell were to run them, and the shell that is asked for.
+//! Commands that look as if a shell were to run them, and the shell that is requested.
 
 use prony_bench::shell::construct;
 
@@ -8,7 +8,7 @@ use crate::cli::BenchArgs;
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default"];
 
 /// The shell that runs the commands; `None` for none.
-pub fn asked(args: &BenchArgs) -> Option<&str> {
+pub fn requested(args: &BenchArgs) -> Option<&str> {
     match args.in_shell.as_deref().or(args.shell.as_deref())? {
         "none" => None,
         "default" => Some("sh"),
@@ -60,7 +60,7 @@ mod tests {
         *args
     }
 
-    fn told(words: &[&str]) -> Vec<String> {
+    fn warnings_of(words: &[&str]) -> Vec<String> {
         let line: Vec<String> = [&["bench"], words].concat().into_iter().map(str::to_owned).collect();
         warnings(&args(words), &line)
     }
@@ -68,16 +68,16 @@ mod tests {
     #[test]
     fn the_warning_has_the_line_that_does_what_was_meant() {
         assert_eq!(
-            told(&["--warmup", "2", "sort big | head", "true"]),
+            warnings_of(&["--warmup", "2", "sort big | head", "true"]),
             ["`sort big | head`: no shell runs it, so `|` is passed on as it is; in a shell: \
               prony bench --shell --warmup 2 'sort big | head' true"]
         );
-        assert!(told(&["--shell", "a | b"]).is_empty());
+        assert!(warnings_of(&["--shell", "a | b"]).is_empty());
         for none in [&["-N", "a | b"][..], &["-S", "none", "a | b"], &["-S", "bash", "a | b"]] {
-            assert!(told(none).is_empty(), "{none:?}");
+            assert!(warnings_of(none).is_empty(), "{none:?}");
         }
         assert_eq!(
-            told(&["--shell", "bash", "a"]),
+            warnings_of(&["--shell", "bash", "a"]),
             ["`bash` is measured as the first command; -S bash or --shell=bash selects the shell"]
         );
     }
@@ -93,7 +93,7 @@ mod tests {
             (&["--shell", "a"], Some("sh")),
             (&["-S", "default", "a"], Some("sh")),
         ] {
-            assert_eq!(asked(&args(words)), shell, "{words:?}");
+            assert_eq!(requested(&args(words)), shell, "{words:?}");
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
     for (place, text) in args.commands.iter().enumerate() {
         for values in &combinations {
             let filled = filled(text, values);
-            let command = match shell::asked(args) {
+            let command = match shell::requested(args) {
                 Some(shell) => CommandLine::through_shell(&filled, shell),
                 None => CommandLine::split(&filled),
             };
@@ -212,7 +212,7 @@ fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
     match error {
         CommandError::Empty | CommandError::Quote(_) => failure,
         // Shells have these; we split words only.
-        _ if shell::asked(args).is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
+        _ if shell::requested(args).is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
             failure.hint("use --shell to run the command in a shell")
         }
         CommandError::NotInPath(_) => failure.hint("give its path, or use --shell for shell built-ins and aliases"),

@@ -22,16 +22,17 @@ fn args(files: usize) -> CompareArgs {
 }
 
 /// What is printed, the warnings and the exit code.
-fn told(files: &[Loaded], args: &CompareArgs) -> String {
+fn printed(files: &[Loaded], args: &CompareArgs) -> String {
     let sets = with_allocations(files.to_vec());
     let (compared, left_out) = match compare(&sets, terms(args)) {
         Ok(compared) => compared,
         Err(error) => return failure(error).to_string(),
     };
-    let asked = Asked { left_out, ..asked(args) };
-    let warnings: String = warnings(&asked, &compared).iter().map(|warning| format!("warning: {warning}\n")).collect();
+    let request = Asked { left_out, ..request(args) };
+    let warnings: String =
+        warnings(&request, &compared).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let exit = Exit::of(compared.iter().map(Compared::verdict));
-    format!("{}{warnings}exit: {exit:?}\n", text::compare::text(&asked, &compared))
+    format!("{}{warnings}exit: {exit:?}\n", text::compare::text(&request, &compared))
 }
 
 #[test]
@@ -39,14 +40,14 @@ fn two_files_are_judged_in_one_sentence() {
     let pairs = |factor| [loaded("a.json", 1.0, Some("7f")), loaded("bb.json", factor, Some("7f"))];
     let apart = |factor| [loaded("a.json", 1.0, None), loaded("bb.json", factor, None)];
     let all = [
-        told(&pairs(1.02), &args(2)),
-        told(&pairs(0.97), &args(2)),
-        told(&[loaded("a.json", 1.0, Some("7f")), loaded("b.json", 1.0, Some("7f"))], &args(2)),
-        told(&apart(1.02), &args(2)),
-        told(&apart(1.4), &args(2)),
-        told(&apart(1.0).map(as_rate), &args(2)),
-        told(&apart(1.4).map(as_rate), &args(2)),
-        told(&pairs(1.4).map(as_rate), &args(2)),
+        printed(&pairs(1.02), &args(2)),
+        printed(&pairs(0.97), &args(2)),
+        printed(&[loaded("a.json", 1.0, Some("7f")), loaded("b.json", 1.0, Some("7f"))], &args(2)),
+        printed(&apart(1.02), &args(2)),
+        printed(&apart(1.4), &args(2)),
+        printed(&apart(1.0).map(as_rate), &args(2)),
+        printed(&apart(1.4).map(as_rate), &args(2)),
+        printed(&pairs(1.4).map(as_rate), &args(2)),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -61,8 +62,8 @@ fn several_comparisons_make_a_table() {
     a.samples.benchmarks.extend([more("parse", 1.0), more("gone", 1.0)]);
     b.samples.benchmarks.extend([more("parse", 0.6), more("new", 1.0)]);
     let files = [a, b];
-    let text = told(&files, &args(2));
-    let markdown = told(&files, &CompareArgs { markdown: true, ..args(2) });
+    let text = printed(&files, &args(2));
+    let markdown = printed(&files, &CompareArgs { markdown: true, ..args(2) });
     insta::assert_snapshot!(format!("{text}\n{markdown}"));
 }
 
@@ -75,7 +76,7 @@ fn groups_have_a_section_each() {
         both.samples.benchmarks.push(more);
     }
     let args = CompareArgs { group_by: Some("governor".to_owned()), ..args(1) };
-    insta::assert_snapshot!(told(&[both], &args));
+    insta::assert_snapshot!(printed(&[both], &args));
 }
 
 #[test]
@@ -96,11 +97,11 @@ fn nonsense_is_refused_and_differences_are_told() {
         file
     };
     let all = [
-        told(&[file("a.json"), as_rate(file("rate.json"))], &args(2)),
-        told(&[file("a.json"), bytes], &args(2)),
-        told(&[file("a.json")], &args(1)),
-        told(&[two, unknown], &args(2)),
-        told(&[machine("a.json", "6.1.0"), machine("b.json", "6.5.0")], &args(2)),
+        printed(&[file("a.json"), as_rate(file("rate.json"))], &args(2)),
+        printed(&[file("a.json"), bytes], &args(2)),
+        printed(&[file("a.json")], &args(1)),
+        printed(&[two, unknown], &args(2)),
+        printed(&[machine("a.json", "6.1.0"), machine("b.json", "6.5.0")], &args(2)),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -119,8 +120,8 @@ fn many_files_have_a_column_each_and_a_geometric_mean() {
     partial.samples.benchmarks.pop();
     partial.samples.benchmarks.push(Benchmark { name: "other".to_owned(), ..partial.samples.benchmarks[0].clone() });
     let files = [two("a.json", 1.0, 1.0), two("b.json", 1.5, 1.4), partial];
-    let text = told(&files, &args(3));
-    let markdown = told(&files, &CompareArgs { markdown: true, ..args(3) });
+    let text = printed(&files, &args(3));
+    let markdown = printed(&files, &CompareArgs { markdown: true, ..args(3) });
     insta::assert_snapshot!(format!("{text}\n{markdown}"));
 }
 
@@ -128,7 +129,7 @@ fn many_files_have_a_column_each_and_a_geometric_mean() {
 fn groups_by_speed_begin_with_what_is_slower_and_have_one_mean_of_all() {
     let files = [two("a.json", 1.0, 1.0), two("b.json", 0.6, 1.5)];
     let args = CompareArgs { group_by_speed: true, ..args(2) };
-    let text = told(&files, &args);
+    let text = printed(&files, &args);
     assert!(text.find("slower (1)") < text.find("faster (1)"), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -152,8 +153,8 @@ fn allocations_of_go_are_compared_beside_times_and_zero_is_a_number_of_them() {
         Loaded { name: name.to_owned(), format: import.format, samples: import.samples }
     };
     let old = || file("old.txt", 1000, [512, 0], [4, 0]);
-    let text = told(&[old(), file("new.txt", 1000, [544, 16], [4, 1])], &args(2));
+    let text = printed(&[old(), file("new.txt", 1000, [544, 16], [4, 1])], &args(2));
     insta::assert_snapshot!(text);
-    let same = told(&[old(), old()], &args(2));
+    let same = printed(&[old(), old()], &args(2));
     assert!(same.contains("6 same; probability of any false alarm"), "{same}");
 }

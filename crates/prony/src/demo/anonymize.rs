@@ -57,7 +57,7 @@ pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
         new.finish()?;
         (Exit::Good, &args.output)
     } else {
-        // Whoever hands on what -o named must not hand on this by mistake.
+        // A user who shares the file that -o names must not share this by mistake.
         new.finish_as(&aside)?;
         (Exit::Finding, &aside)
     };

@@ -28,7 +28,7 @@ struct Row {
 pub fn run(args: &FramesArgs) -> Result<Exit, Failure> {
     let demo = super::open("read", &args.demo)?;
     let rows = || rows(demo.frames(), args.frames).map_err(|error| Failure::demo("read", &args.demo, &error));
-    // There may be millions: they are gone through twice, and never held.
+    // There may be millions: they are read twice, and never kept.
     let spread = Spread::of(rows()?.map(|row| row.took_ms));
     let mut out = output::stdout();
     let written = match args.json {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// When there are no limits, or the answer cannot be written.
 pub fn run(args: &ShowLimitsArgs) -> Result<Exit, Failure> {
     let limits = store::load(args.from.as_deref())?;
-    let asked = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
-    answer(&limits, &asked, &args.shown)?;
+    let requested = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
+    answer(&limits, &requested, &args.shown)?;
     Ok(Exit::Good)
 }

@@ -11,20 +11,20 @@ use prony_machine::{Tree, facts};
 use crate::failure::Failure;
 use crate::output::NewFile;
 
-/// Path at which limits will be kept.
+/// File in which limits will be kept.
 #[derive(Debug)]
-pub struct Place {
+pub struct LimitsFile {
     path: PathBuf,
     named: bool,
     file: NewFile,
 }
 
-impl Place {
+impl LimitsFile {
     /// The file of `--output`, or that of this machine. Nothing is replaced before there is something new.
     ///
     /// # Errors
     /// When it is not to be written.
-    pub fn of(named: Option<&Path>, force: bool) -> Result<Place, Failure> {
+    pub fn of(named: Option<&Path>, force: bool) -> Result<LimitsFile, Failure> {
         let path = match named {
             Some(path) => path.to_owned(),
             None => {
@@ -35,18 +35,18 @@ impl Place {
             }
         };
         let file = NewFile::create(&path, force || named.is_none())?;
-        Ok(Place { path, named: named.is_some(), file })
+        Ok(LimitsFile { path, named: named.is_some(), file })
     }
 
-    /// Writes limits, those that were kept before and not asked for again among them; answers where. `in_part`: not all cases of
-    /// what was asked for were.
+    /// Writes limits, with those that were kept before and not measured again; returns the path. `in_part`: not all
+    /// cases of the requested experiments were measured.
     ///
     /// # Errors
     /// When the disk does not take them.
-    pub fn keep(mut self, limits: &mut Limits, asked: &[Experiment], in_part: bool) -> Result<PathBuf, Failure> {
+    pub fn keep(mut self, limits: &mut Limits, requested: &[Experiment], in_part: bool) -> Result<PathBuf, Failure> {
         if !self.named {
             match read(&self.path) {
-                Ok(Some(earlier)) => limits.keep(earlier, asked, in_part),
+                Ok(Some(earlier)) => limits.keep(earlier, requested, in_part),
                 Ok(None) => {}
                 Err(failure) => eprint!("warning: stored limits are replaced: {failure}"),
             }

@@ -62,7 +62,7 @@ fn is_possible(tree: &Tree, khz: u64) -> Result<(), Failure> {
 /// Leaves the machine tuned until `machine restore`.
 fn until_restore(args: &TuneArgs, tree: &Tree, tuning: Tuning<'_>, cpus: &CpuSet) -> Result<Exit, Failure> {
     let changed = tuning.changed() as u64;
-    let asked = is_as_asked(&tuning);
+    let is_as_requested = is_as_requested(&tuning);
     if args.json {
         output::print_json(&json!({
             "cpus": cpus.to_string(),
@@ -83,8 +83,8 @@ fn until_restore(args: &TuneArgs, tree: &Tree, tuning: Tuning<'_>, cpus: &CpuSet
     } else {
         tuning.keep().map_err(|error| undo_failure("tune", &error))?;
     }
-    as_root(args, tree, asked, cpus);
-    Ok(if asked { Exit::Good } else { Exit::Finding })
+    as_root(args, tree, is_as_requested, cpus);
+    Ok(if is_as_requested { Exit::Good } else { Exit::Finding })
 }
 
 /// Keeps the machine quiet while the command runs.
@@ -98,14 +98,14 @@ fn during(
     if let Err(error) = tuning.hold_idle_latency() {
         eprintln!("warning: cannot hold /dev/cpu_dma_latency: {}", lower(&error.to_string()));
     }
-    let held = tuning.idle_latency_us.map_or_else(String::new, |us| format!(", idle states limited to {us} µs"));
-    eprintln!("CPU {cpus}: {} while the command runs{held}", were(tuning.changed() as u64));
+    let idle_limit = tuning.idle_latency_us.map_or_else(String::new, |us| format!(", idle states limited to {us} µs"));
+    eprintln!("CPU {cpus}: {} while the command runs{idle_limit}", were(tuning.changed() as u64));
     let unlike: Vec<Outcome> = tuning.outcomes.iter().filter(|outcome| !is_yes(outcome)).cloned().collect();
     eprint!("{}", details(&unlike));
     if let Some(shield) = &tuning.shield {
         eprint!("{}", shield_text(shield));
     }
-    as_root(args, tree, is_as_asked(&tuning), cpus);
+    as_root(args, tree, is_as_requested(&tuning), cpus);
 
     let ran = tuning.run(&args.command, cpus, args.fifo, signals);
     let restoring = tuning.restore().map_err(|error| undo_failure("restore", &error))?;
@@ -131,15 +131,15 @@ fn is_yes(outcome: &Outcome) -> bool {
     matches!(outcome.result, Applied::Yes | Applied::Already)
 }
 
-fn is_as_asked(tuning: &Tuning<'_>) -> bool {
+fn is_as_requested(tuning: &Tuning<'_>) -> bool {
     let shielded =
         tuning.shield.as_ref().is_none_or(|shield| shield.problem.is_none() && shield.is_effective() != Some(false));
     shielded && tuning.outcomes.iter().all(is_yes)
 }
 
 /// Says how to get what only root may.
-fn as_root(args: &TuneArgs, tree: &Tree, asked: bool, cpus: &CpuSet) {
-    if asked || is_root(tree) {
+fn as_root(args: &TuneArgs, tree: &Tree, is_as_requested: bool, cpus: &CpuSet) {
+    if is_as_requested || is_root(tree) {
         return;
     }
     let mut line = format!("sudo prony machine tune --cpu {cpus}");

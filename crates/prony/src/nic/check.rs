@@ -19,7 +19,7 @@ const PORTS: u8 = 2;
 
 /// The answer as JSON.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct CheckReport {
     /// The driver passed all traces.
     good: bool,
     command: Vec<String>,
@@ -59,7 +59,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let failed = lines.iter().filter(|line| !line.passed).count();
     if args.json {
         let command = options.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        output::print_json(&Answer { good: failed == 0, command, traces: lines })?;
+        output::print_json(&CheckReport { good: failed == 0, command, traces: lines })?;
     } else {
         output::print(&text::nic::check::text(&lines, failed))?;
     }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Has the device there until it is told to stop, and says what drivers do with it.
+/// Serves the device until a stop is requested, and reports what drivers do with it.
 ///
 /// # Errors
 /// What kept it from running.
@@ -30,15 +30,15 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     let tree = Tree::machine();
     let reserved = reserve(&tree, args.huge_pages)?;
-    let counts = serve(&options, &interrupt.flag(), &mut |happening| tell(&addresses, options.binding, &happening));
+    let counts = serve(&options, &interrupt.flag(), &mut |event| tell(&addresses, options.binding, &event));
     drop(reserved);
     output::print(&text(&addresses, &counts.map_err(failure)?))?;
     Ok(Exit::Good)
 }
 
 /// Says what happened, on standard error.
-pub fn tell(addresses: &[String], binding: Binding, happening: &DeviceEvent) {
-    match happening {
+pub fn tell(addresses: &[String], binding: Binding, event: &DeviceEvent) {
+    match event {
         DeviceEvent::Ready { thread } => {
             eprintln!("ports {} are ready; start a driver with", addresses.join(" "));
             let ports = addresses.join(" ");

@@ -43,7 +43,7 @@ pub struct Stored {
     pub skips_much: bool,
 }
 
-/// Stacks of a file, whatever it is; what was passed over is told on standard error.
+/// Stacks of a file, whatever it is; what was skipped is reported on standard error.
 ///
 /// # Errors
 /// When it cannot be read, or nothing in it is a stack.
@@ -111,7 +111,7 @@ pub fn runs(path: &Path) -> Result<Vec<Stored>, Failure> {
     files.iter().map(|file| stacks(file)).collect()
 }
 
-/// Reads the text of `perf script`; what was passed over is told on standard error.
+/// Reads the text of `perf script`; what was skipped is reported on standard error.
 ///
 /// # Errors
 /// When nothing in it is a stack.

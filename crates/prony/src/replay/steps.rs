@@ -94,7 +94,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
             "if it computes, allow more time with --watchdog {}s; if it loops, find the place with `gdb -p`",
             args.watchdog.as_secs().max(1) * 6
         ),
-        Cause::Blocked(held) => step_for_blocked(held),
+        Cause::Blocked(thread) => step_for_blocked(thread),
         Cause::Missed(_) => {
             "configure the server not to do this, and record again; docs/guide/recording.md describes what is \
              recorded"
@@ -179,8 +179,8 @@ fn step_for_failure(failed: &FailedCall) -> String {
     }
 }
 
-fn step_for_blocked(held: &ThreadReport) -> String {
-    match &held.doing {
+fn step_for_blocked(thread: &ThreadReport) -> String {
+    match &thread.doing {
         Doing::Gone => "a thread or a program was not started as recorded; see the failed calls".to_owned(),
         Doing::Sleeping { call, .. } if call == "futex" => {
             "threads wait for each other in a different order than recorded: record again without \

@@ -104,7 +104,7 @@ fn several_replays_give_a_median_and_a_spread() {
 }
 
 #[test]
-fn bytes_that_nobody_verified_are_not_identical() {
+fn bytes_that_were_not_verified_are_not_identical() {
     let counted = Counted { outputs: 0, output_bytes: 0, ..identical().counted };
     let nothing = ReplayReport { counted, ..identical() };
     assert_eq!(exit(&nothing), Exit::NotTrusted);
@@ -177,8 +177,8 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
             Starvation => {
                 found.detail = Some(Detail::NoProgress { process: Doing::Running, turn: Some(812), spins: false });
                 found.threads = vec![
-                    held(Doing::Running),
-                    ThreadReport { thread: 1, waits_for: Some(812), is_its_turn: false, ..held(Doing::Turn) },
+                    thread(Doing::Running),
+                    ThreadReport { thread: 1, waits_for: Some(812), is_its_turn: false, ..thread(Doing::Turn) },
                 ];
             }
             MissingFile => {
@@ -255,7 +255,7 @@ fn failed(recorded: Recorded) -> FailedCall {
     }
 }
 
-fn held(doing: Doing) -> ThreadReport {
+fn thread(doing: Doing) -> ThreadReport {
     ThreadReport {
         process: 0,
         thread: 3,
@@ -293,10 +293,10 @@ fn every_cause_has_its_words_and_its_next_step() {
         }),
         Cause::MadeUpName(of(2, Recorded::NotFailed), "/srv/game/job-1199".to_owned()),
         Cause::UnfailedCall(of(2, Recorded::FailedWith(2))),
-        Cause::Busy(held(Doing::Running)),
-        Cause::Blocked(held(sleeping("futex", ""))),
-        Cause::Blocked(ThreadReport { process: 1, ..held(sleeping("read", "pipe:[8121]")) }),
-        Cause::Blocked(held(Doing::Gone)),
+        Cause::Busy(thread(Doing::Running)),
+        Cause::Blocked(thread(sleeping("futex", ""))),
+        Cause::Blocked(ThreadReport { process: 1, ..thread(sleeping("read", "pipe:[8121]")) }),
+        Cause::Blocked(thread(Doing::Gone)),
         Cause::Missed("unrecorded system call 318".to_owned()),
         Cause::Raced(12, Some(Passed { process: 0, thread: 3, record: 48_190, call: "pthread_mutex_lock".to_owned() })),
         Cause::Written(file()),
@@ -310,8 +310,8 @@ fn every_cause_has_its_words_and_its_next_step() {
     ];
     let found = Divergence {
         threads: vec![
-            held(Doing::Running),
-            ThreadReport { waits_for: Some(812), is_its_turn: false, ..held(Doing::Turn) },
+            thread(Doing::Running),
+            ThreadReport { waits_for: Some(812), is_its_turn: false, ..thread(Doing::Turn) },
         ],
         ..divergence(DivergenceClass::Starvation)
     };
@@ -341,11 +341,11 @@ fn every_cause_has_its_words_and_its_next_step() {
 #[test]
 fn a_build_that_computes_is_given_more_time_than_it_had() {
     let report = ReplayReport {
-        causes: vec![Cause::Busy(held(Doing::Running))],
+        causes: vec![Cause::Busy(thread(Doing::Running))],
         ..diverged(divergence(DivergenceClass::Starvation))
     };
-    let told = explained(&args(&["--explain", "--watchdog", "20s"]), &report);
-    assert!(told.contains("allow more time with --watchdog 120s"), "{told}");
+    let text = explained(&args(&["--explain", "--watchdog", "20s"]), &report);
+    assert!(text.contains("allow more time with --watchdog 120s"), "{text}");
     assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
 }
 
@@ -437,8 +437,8 @@ fn variables_that_the_build_did_not_get_have_a_next_step() {
 #[test]
 fn warnings_are_part_of_the_json_answer() {
     let report = ReplayReport { warnings: vec![Warning::Changed("/srv/map".to_owned())], ..identical() };
-    let told = "`/srv/map` differs from the recorded file in content";
-    assert_eq!(json::replay::answer(&report)["warnings"][0], told);
+    let warning = "`/srv/map` differs from the recorded file in content";
+    assert_eq!(json::replay::answer(&report)["warnings"][0], warning);
 }
 
 #[test]
@@ -489,8 +489,8 @@ fn every_detail_of_a_divergence_has_its_words() {
             "the process makes calls again and again that are not in the recording, while its clock stands still",
         ),
     ];
-    for (difference, detail, told) in details {
+    for (difference, detail, text) in details {
         let found = Divergence { difference, detail, ..divergence(DivergenceClass::Output) };
-        assert_eq!(prony_report::divergence::detail(&found), told);
+        assert_eq!(prony_report::divergence::detail(&found), text);
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Serialize)]
-struct Answer {
+struct MergeReport {
     merged: Vec<Merged>,
     conflicts: usize,
 }
@@ -65,7 +65,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        output::print_json(&Answer { merged, conflicts })?;
+        output::print_json(&MergeReport { merged, conflicts })?;
     } else {
         let mut out = String::new();
         for merged in &merged {

@@ -26,9 +26,9 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     if let Some(dir) = &args.svg {
         written.extend(write_charts(&report, dir, args.force)?);
     }
-    // Who asks for something else wants the page only where he says where to.
-    let is_asked = args.output.is_some() || (args.svg.is_none() && !args.markdown);
-    if is_asked {
+    // With another output requested, the page is written only where `--output` names a path.
+    let writes_page = args.output.is_some() || (args.svg.is_none() && !args.markdown);
+    if writes_page {
         let path = args.output.clone().unwrap_or_else(|| args.study.join("report.html"));
         write(&path, &report.page(), args.force)?;
         written.push(path);

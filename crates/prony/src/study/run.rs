@@ -16,7 +16,7 @@ use prony_text::count;
 
 use super::failure::{exec_failure, slurm_failure};
 use super::status;
-use super::work::{failure as work_failure, told};
+use super::work::{failure as work_failure, report_event};
 use crate::cli::study::{ExecutorName, How, ResumeArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -159,7 +159,7 @@ impl Shown {
                     line.0.show_text(&format!("{name}  {}", text::study::status::in_words(&progress.counts, left)));
                 }
             }
-            FleetEvent::Local(_, event) => told(event),
+            FleetEvent::Local(_, event) => report_event(event),
             FleetEvent::Progress(progress) => {
                 let machines: Vec<String> = progress.iter().map(brief).collect();
                 let mut line = self.line.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -65,13 +65,13 @@ pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
     };
     let finished = work(&here, &|event| match event {
         Event::Progress(_) => {
-            // Told when all is published in the end; until then what is there stays.
+            // Reported when all is published in the end; until then what is there stays.
             let _ = publisher.as_ref().map(|publisher| lock(publisher, false));
         }
-        event => told(event),
+        event => report_event(event),
     });
     let published = publisher.as_ref().map_or(Ok(()), |publisher| match &finished {
-        // Somebody else runs this machine's cells, and publishes them.
+        // Another process runs this machine's cells, and publishes them.
         Err(WorkError::Directory(DirectoryError::Ledger(LedgerError::Busy { .. })) | WorkError::Unmet { .. }) => Ok(()),
         _ => lock(publisher, true),
     });
@@ -129,7 +129,7 @@ pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
 }
 
 /// Says what went wrong on the way.
-pub fn told(event: &Event) {
+pub fn report_event(event: &Event) {
     match event {
         Event::Cut(cells) => eprintln!("{} interrupted earlier, running again", count(*cells as u64, "cell")),
         Event::Failed(claim, failure, after) => {

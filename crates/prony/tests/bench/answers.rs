@@ -57,7 +57,7 @@ fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
         (Some(1), Some("slower"), Some("wall"))
     );
     assert_eq!(json["judged"], serde_json::json!(["wall"]), "{json}");
-    // The file is judged by the same, and by whatever else is asked for.
+    // The file is judged by the same, and by any other metric on request.
     assert_eq!(scratch.prony(&["compare", "s.json"]).code, Some(1));
     for metric in ["cpu", "wall"] {
         let judged = scratch.prony(&["compare", "--json", "--metric", metric, "s.json"]).json();
@@ -130,7 +130,7 @@ fn one_command_alone_is_shown_with_its_spread() {
 }
 
 #[test]
-fn everything_around_a_run_is_as_asked() {
+fn everything_around_a_run_is_as_requested() {
     let scratch = scratch();
     scratch.script("run", "cat > out; echo run $1 >> log; echo said; echo talked >&2");
     std::fs::write(scratch.file("in"), "input\n").expect("the directory is writable");
@@ -218,7 +218,7 @@ fn a_selftest_counts_its_false_alarms() {
 }
 
 #[test]
-fn stored_pairs_are_described_and_checked_by_the_metric_that_is_asked_for() {
+fn stored_pairs_are_described_and_checked_by_the_requested_metric() {
     let scratch = scratch();
     let stored = scratch.file("sleeps.json");
     let stored = stored.to_str().expect("it is text");
@@ -254,7 +254,7 @@ fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
     let text = std::fs::read_to_string(stored).expect("it was written");
     let at_once = tried["way"] == "at_once";
     assert!(tried.is_null() || at_once || tried["way"] == "in_turns", "{json}");
-    // A machine that is busy enough has time for fewer pairs, of which no deviation is told.
+    // A machine that is busy enough has time for fewer pairs, of which no deviation is reported.
     for way in ["in_turns", "at_once"].map(|way| &tried[way]).iter().filter(|_| !tried.is_null()) {
         let pairs = way["pairs"].as_u64().expect("a number");
         assert_eq!(way["deviation_pct"].is_number(), pairs >= 3, "{json}");

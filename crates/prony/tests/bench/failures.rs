@@ -16,7 +16,7 @@ fn failure(answer: &CommandOutput) -> &str {
 }
 
 #[test]
-fn a_command_that_is_none_is_told_before_anything_runs() {
+fn a_command_that_is_none_is_reported_before_anything_runs() {
     let scratch = scratch();
     fs::write(scratch.file("plain"), "text").expect("the directory is writable");
     let said: Vec<String> = [
@@ -34,7 +34,7 @@ fn a_command_that_is_none_is_told_before_anything_runs() {
 }
 
 #[test]
-fn flags_that_do_not_fit_are_told() {
+fn flags_that_do_not_fit_are_reported() {
     let scratch = scratch();
     let said: Vec<String> = [
         &["bench", "--parameter", "n=1,2", "true"][..],
@@ -146,8 +146,8 @@ fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
     // A warm-up and two runs end by themselves; the next one says that it runs, and does not end.
     let script = "echo >> count; test $(wc -l < count) -lt 4 || { echo here > fifo; exec sleep 1000; }";
     let (child, said) = bench_until_it_stays(&scratch, script, "9");
-    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(told.expect("procps is there").success());
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("procps is there").success());
     let output = child.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), said.as_str()), (Some(3), "here\n"), "{stderr}");

@@ -151,7 +151,7 @@ fn an_operator_without_a_shell_is_warned_of_with_the_line_that_works() {
 }
 
 #[test]
-fn runs_are_as_few_and_as_many_as_they_are_asked_to_be() {
+fn runs_are_as_few_and_as_many_as_requested() {
     let scratch = scratch();
     let json = scratch
         .prony(&["bench", "--json", "-M", "5", "--max-time", "60", "--export-json", "s.json", "true", "true"])
@@ -174,7 +174,7 @@ fn runs_are_as_few_and_as_many_as_they_are_asked_to_be() {
 }
 
 #[test]
-fn a_command_longer_than_the_time_limit_is_told_before_it_runs_twice() {
+fn a_command_longer_than_the_time_limit_is_reported_before_it_runs_twice() {
     let scratch = scratch();
     // The second run shows that the note was written before it.
     scratch.script("long", "test -e ran && echo second run >&2; : > ran; sleep 0.3");
@@ -188,7 +188,7 @@ fn a_command_longer_than_the_time_limit_is_told_before_it_runs_twice() {
 }
 
 #[test]
-fn memory_is_measured_told_and_judged() {
+fn memory_is_measured_reported_and_judged() {
     let scratch = scratch();
     compile_burn(&scratch);
     let commands = ["./burn -m 50 7500000", "./burn -m 80 12000000"];

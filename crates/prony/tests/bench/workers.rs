@@ -119,7 +119,7 @@ fn a_rate_is_better_when_it_is_higher() {
 }
 
 #[test]
-fn lines_that_are_no_values_are_told() {
+fn lines_that_are_no_values_are_reported() {
     let scratch = scratch();
     scratch.script("talks", "echo hello >&$PRONY_FD");
     scratch.script("warms", "test -e warm && echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD; touch warm");

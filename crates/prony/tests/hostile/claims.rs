@@ -2,7 +2,7 @@
 
 use prony_demo::{Head, Op, PartKind, Record};
 
-use crate::place::{Made, Place};
+use crate::sandbox::{Made, Sandbox};
 
 const SERVER: &str = "guarded.c";
 
@@ -15,7 +15,7 @@ fn record(op: Op, ret: i64, aux: u32, parts: &[(PartKind, &[u8])]) -> Record {
 
 /// Replays a demo of this record with a build that makes `call` with so much room; returns exit code and output.
 fn replay(record: Record, call: &[&str]) -> (Option<i32>, String) {
-    let place = Place::new();
+    let place = Sandbox::new();
     let kept = self::record(Op::Write, 4, 4, &[(Out, b"kept")]);
     place.demo(&Made { records: &[record, kept], ..Made::default() });
     let server = place.compiled(SERVER);
@@ -54,7 +54,7 @@ fn a_result_beyond_the_recorded_request_makes_the_demo_invalid() {
 
 #[test]
 fn verify_names_a_result_that_its_call_cannot_have() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.demo(&Made { records: &[record(Op::Recvfrom, 5497, 1400, &[(In, &[0; 5497])])], ..Made::default() });
     let answer = place.prony(&["demo", "verify", "x.demo"]);
     assert_eq!(answer.code, Some(1), "{answer:?}");
@@ -94,7 +94,7 @@ fn replay_on_socket(mut record: Record, call: &[&str]) -> (Option<i32>, String) 
     let record = parts.iter().fold(Record::new(record.head), |record, (kind, bytes)| {
         record.with_part(PartKind::from_number(*kind).expect("made here"), bytes)
     });
-    let place = Place::new();
+    let place = Sandbox::new();
     let kept = self::record(Op::Write, 4, 4, &[(Out, b"kept")]);
     place.demo(&Made { records: &[socket(), record, kept], ..Made::default() });
     let server = place.compiled(SERVER);
@@ -179,7 +179,7 @@ fn the_answer_to_another_question_is_none() {
 
 #[test]
 fn a_recorded_descriptor_takes_no_number_from_the_build() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let kept = record(Op::Write, 4, 4, &[(Out, b"kept")]);
     // The build has its file under number 3, where the recording has a socket.
     place.demo(&Made { records: &[socket(), kept], ..Made::default() });

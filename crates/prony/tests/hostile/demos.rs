@@ -7,13 +7,13 @@ use std::os::unix::fs::MetadataExt;
 
 use prony_demo::{FileEntry, FileRole, ObjectEntry};
 
-use crate::place::{Made, Place, archive, bytes, top};
+use crate::sandbox::{Made, Sandbox, archive, bytes, top};
 
 const BUILD: &[&str] = &["replay", "x.demo", "--trust-demo", "--", "/bin/true"];
 
 #[test]
-fn a_pipe_among_the_files_keeps_nobody_waiting() {
-    let place = Place::new();
+fn a_pipe_among_the_files_blocks_nothing() {
+    let place = Sandbox::new();
     let path = bytes(&place.pipe("pipe"));
     place.demo(&Made { files: &[FileEntry { path, role: FileRole::Read, ..FileEntry::default() }], ..Made::default() });
     let answer = place.prony(BUILD);
@@ -22,8 +22,8 @@ fn a_pipe_among_the_files_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_pipe_among_the_objects_keeps_nobody_waiting() {
-    let place = Place::new();
+fn a_pipe_among_the_objects_blocks_nothing() {
+    let place = Sandbox::new();
     let path = bytes(&place.pipe("pipe"));
     place.demo(&Made { objects: &[ObjectEntry { path, build_id: vec![1; 20] }], ..Made::default() });
     let answer = place.prony(BUILD);
@@ -31,8 +31,8 @@ fn a_pipe_among_the_objects_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_script_whose_interpreter_is_a_pipe_keeps_nobody_waiting() {
-    let place = Place::new();
+fn a_script_whose_interpreter_is_a_pipe_blocks_nothing() {
+    let place = Sandbox::new();
     let pipe = place.pipe("pipe");
     place.demo(&Made::default());
     fs::write(place.file("script"), [b"#!", pipe.as_os_str().as_bytes(), b"\n"].concat()).expect("writable");
@@ -43,7 +43,7 @@ fn a_script_whose_interpreter_is_a_pipe_keeps_nobody_waiting() {
 
 #[test]
 fn archives_reach_nothing_outside_of_their_directory() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let victim = place.file("victim");
     fs::create_dir(&victim).expect("writable");
     let file = victim.join("file");
@@ -75,7 +75,7 @@ fn archives_reach_nothing_outside_of_their_directory() {
 #[test]
 fn a_directory_of_state_has_an_absolute_name() {
     for name in ["state", "/tmp/../state", ""] {
-        let place = Place::new();
+        let place = Sandbox::new();
         place.demo(&Made { state: &[(name.into(), archive(&[top()]))], ..Made::default() });
         let answer = place.prony(BUILD);
         assert_eq!(answer.code, Some(2), "{answer:?}");
@@ -85,7 +85,7 @@ fn a_directory_of_state_has_an_absolute_name() {
 
 #[test]
 fn state_beyond_the_limit_is_refused_before_anything_is_laid_out() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let state = [(place.file("state"), archive(&[top(), (b'0', OsStr::new("zeros"), 0o644, &[0; 2 << 20])]))];
     place.demo(&Made { state: &state, ..Made::default() });
     let refused = place.prony(&["replay", "x.demo", "--trust-demo", "--max-state", "1MiB", "--", "/bin/true"]);
@@ -106,7 +106,7 @@ fn state_beyond_the_limit_is_refused_before_anything_is_laid_out() {
 
 #[test]
 fn a_record_beyond_the_limit_is_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.demo(&Made { received: &[0; 2 << 20], ..Made::default() });
     let refused = place.prony(&["replay", "x.demo", "--max-memory", "1MiB", "--", "/bin/true"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");

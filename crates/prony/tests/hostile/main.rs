@@ -1,8 +1,8 @@
-//! Demos that somebody made to do harm, and servers that turn against their recorder: the real command on both.
+//! Demos that were made to do harm, and servers that turn against their recorder: the real command on both.
 
 mod claims;
 mod demos;
 mod overlay;
-mod place;
+mod sandbox;
 mod scratch;
 mod servers;

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use prony_demo::{FileEntry, FileRole};
 
-use crate::place::{Made, Place, archive, bytes, top};
+use crate::sandbox::{Made, Sandbox, archive, bytes, top};
 
 /// Content of the file in the demo, and of the one that lies here.
 const THEIRS: &[u8] = b"theirs\n";
@@ -26,7 +26,7 @@ fn entry(path: &Path, content: Option<u32>) -> FileEntry {
 }
 
 /// What a build finds at `path` when a demo recorded in `cwd` brings that file, packed or found below `--assets`.
-fn seen(place: &Place, cwd: &Path, path: &Path, packed: bool, flags: &[&str]) -> String {
+fn seen(place: &Sandbox, cwd: &Path, path: &Path, packed: bool, flags: &[&str]) -> String {
     let mut name = PathBuf::new();
     for part in path.components() {
         match part {
@@ -58,7 +58,7 @@ fn seen(place: &Place, cwd: &Path, path: &Path, packed: bool, flags: &[&str]) ->
 }
 
 /// A file of this machine, and its directory.
-fn mine(place: &Place, path: &str) -> PathBuf {
+fn mine(place: &Sandbox, path: &str) -> PathBuf {
     let file = place.file(path);
     fs::create_dir_all(file.parent().expect("it has one")).expect("writable");
     fs::write(&file, MINE).expect("writable");
@@ -67,7 +67,7 @@ fn mine(place: &Place, path: &str) -> PathBuf {
 
 #[test]
 fn without_trust_no_file_of_a_demo_is_laid_over_one_here() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let file = mine(&place, "game/maps/dm1");
     for packed in [true, false] {
         assert_eq!(seen(&place, &place.file("game"), &file, packed, &[]), "mine", "packed: {packed}");
@@ -77,7 +77,7 @@ fn without_trust_no_file_of_a_demo_is_laid_over_one_here() {
 
 #[test]
 fn with_trust_files_are_laid_over_only_below_what_the_demo_states_and_the_user_names() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let game = place.file("game");
     mine(&place, "game/maps/dm1");
     let outside = mine(&place, "outside/preload");
@@ -99,7 +99,7 @@ fn with_trust_files_are_laid_over_only_below_what_the_demo_states_and_the_user_n
 
 #[test]
 fn no_directory_of_the_system_counts_as_that_of_a_demo() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let file = Path::new("/etc/hostname");
     let before = fs::read_to_string(file).expect("every Debian has one");
     for (cwd, packed) in [("/etc", true), ("/etc", false), ("/usr/../etc", true)] {
@@ -122,7 +122,7 @@ fn no_directory_of_the_system_counts_as_that_of_a_demo() {
 
 #[test]
 fn no_state_directory_is_mounted_through_a_link_that_another_one_brought() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let victim = mine(&place, "outside/preload");
     let (state, link) = (place.file("game/state"), place.file("game/state/link"));
     let outside = place.file("outside");
@@ -138,7 +138,7 @@ fn no_state_directory_is_mounted_through_a_link_that_another_one_brought() {
 
 #[test]
 fn no_state_is_mounted_over_all_of_this_machine_or_what_the_kernel_makes_up() {
-    let place = Place::new();
+    let place = Sandbox::new();
     symlink("/proc/self/cwd", place.file("link")).expect("writable");
     for path in ["/", "//.", "/proc/self/cwd", "/proc", "/sys/kernel", "/dev", "/dev/shm/game"] {
         place.demo(&Made { state: &[(path.into(), archive(&[top()]))], ..Made::default() });

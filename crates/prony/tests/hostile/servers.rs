@@ -1,13 +1,13 @@
-//! Servers that turn against their recorder (`subjects/calls/hostile.c`), and names that somebody put in its way.
+//! Servers that turn against their recorder (`subjects/calls/hostile.c`), and names that others put in its way.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use crate::place::{Made, Place};
+use crate::sandbox::{Made, Sandbox};
 
 #[test]
 fn a_server_cannot_make_the_shared_memory_shorter() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let answer = place.prony(&["record", "-o", "x.demo", "--", &place.compiled("hostile.c"), "truncate"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
     assert!(answer.stderr.contains("Operation not permitted"), "{answer:?}");
@@ -18,7 +18,7 @@ fn a_server_cannot_make_the_shared_memory_shorter() {
 #[test]
 fn what_was_recorded_before_a_server_wrote_nonsense_stays() {
     for number in ["0xffffffff", "0x7fffffff", "0x00000002", "0x80000000", "0xa5a5a5a5"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let answer = place.prony(&["record", "-o", "x.demo", "--", &place.compiled("hostile.c"), "fill", number]);
         assert_eq!(answer.code, Some(2), "{number}: {answer:?}");
         assert!(answer.stderr.contains("of the shared memory"), "{number}: {answer:?}");
@@ -29,7 +29,7 @@ fn what_was_recorded_before_a_server_wrote_nonsense_stays() {
     }
 }
 
-/// A process that nobody has a reason to end.
+/// A process that must not be ended.
 struct Victim(Child);
 
 impl Victim {
@@ -51,8 +51,8 @@ impl Drop for Victim {
 }
 
 #[test]
-fn nobody_is_killed_because_the_shared_memory_names_them() {
-    let place = Place::new();
+fn no_process_is_killed_because_the_shared_memory_names_it() {
+    let place = Sandbox::new();
     let server = place.compiled("hostile.c");
     let recorded = place.prony(&["record", "-o", "x.demo", "--", &server, "truncate"]);
     assert_eq!(recorded.code, Some(0), "{recorded:?}");
@@ -67,7 +67,7 @@ fn nobody_is_killed_because_the_shared_memory_names_them() {
 
 #[test]
 fn a_recording_is_written_to_no_file_that_is_there() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (mine, partial) = (place.file("mine"), place.file("x.demo.partial"));
     fs::write(&mine, b"mine").expect("writable");
     std::os::unix::fs::symlink(&mine, &partial).expect("writable");

@@ -86,7 +86,7 @@ int main(int argc, char *argv[]) {
     expect("a file that is no eventfd", ioctl(device, VFIO_DEVICE_SET_IRQS, &irqs), EINVAL);
     irqs.fds[0] = eventfd(0, 0);
     expect("an eventfd", ioctl(device, VFIO_DEVICE_SET_IRQS, &irqs), 0);
-    // Full: the device must not wait for somebody to read it.
+    // Full: the device must not wait for a reader.
     uint64_t full = ~1ull;
     expect("a full eventfd", write(irqs.fds[0], &full, 8), 0);
     expect("a reset", ioctl(device, VFIO_DEVICE_RESET), 0);

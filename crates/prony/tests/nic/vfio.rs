@@ -86,18 +86,18 @@ fn a_driver_that_is_started_by_hand_joins_the_device() {
     device.args(["nic", "--vfio", "--rate", "5k", "--for", "120s"]).stdout(Stdio::null());
     let mut device =
         device.stderr(fs::File::create(&log).expect("the folder is writable")).spawn().expect("it was just built");
-    let told = |part: &str| fs::read_to_string(&log).unwrap_or_default().matches(part).count();
-    eventually("the device is ready", || told("nsenter") == 1);
+    let count = |part: &str| fs::read_to_string(&log).unwrap_or_default().matches(part).count();
+    eventually("the device is ready", || count("nsenter") == 1);
     let line = fs::read_to_string(&log).expect("it is there");
     let command = line.lines().nth(1).expect("the command").replace("./forwarder", &forwarder);
     for round in 1..=2 {
         let mut driver = Command::new("sh").args(["-c", &format!("exec {command}")]).spawn().expect("there is a shell");
         eventually("the driver is seen", || {
-            told("uses the device") == round && told("transmit queue 0 enabled") >= 2 * round
+            count("uses the device") == round && count("transmit queue 0 enabled") >= 2 * round
         });
         driver.kill().expect("it runs");
         driver.wait().expect("it was killed");
-        eventually("its end is seen", || told("the driver ended while") == round);
+        eventually("its end is seen", || count("the driver ended while") == round);
     }
     Command::new("kill").args(["-INT", &device.id().to_string()]).status().expect("there is a kill");
     assert_eq!(device.wait().expect("it ends").code(), Some(0));

@@ -349,7 +349,7 @@ def build_wheel(directory, config_settings=None, metadata_directory=None):
     assert_eq!(fs::read(program).expect("pip put it there"), fs::read(prony_testing::program()).expect("it is built"));
 }
 
-/// Whoever registers a name in an index decides what its users run.
+/// The owner of a name in an index decides what its users run.
 #[test]
 fn no_page_and_no_script_installs_prony_by_name_from_an_index() {
     let mut files = vec![root().join("README.md"), root().join("action.yml"), root().join("CONTRIBUTING.md")];

@@ -38,7 +38,7 @@ fn two_builds_are_compared_frame_by_frame() {
 }
 
 #[test]
-fn a_demo_of_few_frames_is_told_by_its_own() {
+fn a_demo_of_few_frames_is_reported_by_its_own() {
     let _turn = Turn::take();
     let story = story_with("few", &["--frame-on", "recvfrom"]);
     let output = bench(&story, &["--runs", "2"], ["WORK=20000", "WORK=20200"]);

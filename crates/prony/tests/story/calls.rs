@@ -12,14 +12,14 @@ use prony_testing::CommandOutput;
 use prony_testing::recording::{Server, Stop, record};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
-/// Flags for every server of `subjects/calls`: `-m32` has all stories told with programs of i386.
+/// Flags for every server of `subjects/calls`: `-m32` makes all of them programs of i386.
 fn flags_for_all() -> Vec<String> {
     let given = std::env::var("PRONY_STORY_FLAGS").unwrap_or_default();
     given.split_whitespace().map(str::to_owned).collect()
 }
 
 /// True if the servers of `subjects/calls` are programs of i386.
-pub fn is_told_with_i386() -> bool {
+pub fn is_i386() -> bool {
     flags_for_all().iter().any(|flag| flag == "-m32")
 }
 
@@ -70,8 +70,8 @@ fn converse(address: std::net::SocketAddr, first: usize, answered: &AtomicU32, s
             Ok(0) | Err(_) => return stop.wait(),
             Ok(_) => {}
         }
-        let (asked, told) = (line.split(' ').next(), answer.split([' ', '\n']).next());
-        assert_eq!(asked, told, "{line}: {answer}");
+        let (sent, answered_with) = (line.split(' ').next(), answer.split([' ', '\n']).next());
+        assert_eq!(sent, answered_with, "{line}: {answer}");
         if line == "uring" {
             // What the recorder cannot see it keeps the server from using.
             assert_eq!(answer, "uring Function not implemented\n");
@@ -121,7 +121,7 @@ fn a_build_with_the_runtime_of_a_sanitizer_in_it_is_recorded_and_replayed() {
     let mut command = scratch.command(&["record", "-o", &demo, "--", &sanitized, "2"]);
     // Of 32 bits it looks for leaks by calls of libc, of a process that a replay does not know.
     let mut kept: &[&str] = &[];
-    if is_told_with_i386() {
+    if is_i386() {
         command.env("ASAN_OPTIONS", "detect_leaks=0");
         kept = &["--env", "ASAN_OPTIONS=detect_leaks=0"];
     }

@@ -1,4 +1,4 @@
-//! Why a replay went another way, told in one command: `subjects/calls/needs.c` does without something of the machine
+//! Why a replay diverged, reported by one command: `subjects/calls/needs.c` does without something of the machine
 //! only by doing something else.
 
 use std::fs;
@@ -25,7 +25,7 @@ struct Needs {
     demo: PathBuf,
 }
 
-/// Records the server while `drive` asks it and gives it what it needs.
+/// Records the server while `drive` sends requests and provides what it needs.
 fn recorded(how: &str, flags: &[&str], drive: impl FnOnce(SocketAddr, &str, &Stop) + Send) -> Needs {
     let scratch = Scratch::new(&format!("needs-{how}"));
     let address = free_address();
@@ -42,7 +42,7 @@ impl Needs {
     }
 
     /// What `--explain` says to a person.
-    fn told(&self) -> String {
+    fn explanation(&self) -> String {
         let mut prony = prony();
         let output = prony.args(["replay", "--explain", "--watchdog", "1s"]).arg(&self.demo).current_dir("/").output();
         let output = output.expect("prony starts");
@@ -88,7 +88,7 @@ fn a_call_that_fails_in_a_replay_alone_is_named() {
 }
 
 #[test]
-fn a_name_that_was_made_from_an_inode_is_told_from_a_missing_file() {
+fn a_name_that_was_made_from_an_inode_is_distinguished_from_a_missing_file() {
     let _turn = Turn::take();
     let needs = recorded("names", &[], |address, path, stop| {
         fs::write(path, "").expect("the directory is writable");
@@ -117,8 +117,11 @@ fn what_an_earlier_run_has_left_is_named() {
     let answer = needs.explain();
     assert_eq!((&failed(&answer)["call"], &failed(&answer)["error"]), (&"mkdir".into(), &"EEXIST".into()), "{answer}");
     assert_eq!(answer.answer["divergence"]["class"], "early_exit", "{answer}");
-    let told = needs.told();
-    assert!(told.contains(&format!("remove `{}`, which an earlier run has left", needs.path.display())), "{told}");
+    let explanation = needs.explanation();
+    assert!(
+        explanation.contains(&format!("remove `{}`, which an earlier run has left", needs.path.display())),
+        "{explanation}"
+    );
     fs::remove_dir(&needs.path).expect("the server made it");
     replay(&needs.scratch, &needs.demo, &[], &[]).assert_identical();
 }
@@ -135,7 +138,7 @@ fn a_call_that_failed_while_recording_alone_is_named() {
     assert!(!answer.said.contains("its own recording"), "it is the recorded build: {answer}");
 }
 
-/// A recording of a server that reads from a named pipe what nobody writes while it is replayed.
+/// A recording of a server that reads from a named pipe to which nothing writes during the replay.
 fn recorded_with_pipe(how: &str) -> Needs {
     let needs = recorded(how, &[], |address, path, stop| {
         run(Command::new("mkfifo").arg(path));
@@ -149,7 +152,7 @@ fn recorded_with_pipe(how: &str) -> Needs {
 }
 
 #[test]
-fn a_thread_that_holds_up_others_is_told_from_those_that_wait() {
+fn a_thread_that_holds_up_others_is_distinguished_from_those_that_wait() {
     let _turn = Turn::take();
     let answer = recorded_with_pipe("joins").explain();
     assert_eq!(answer.answer["divergence"]["class"], "starvation", "{answer}");
@@ -186,8 +189,8 @@ fn a_thread_that_waits_for_what_does_not_come_is_named_with_its_call() {
     assert_eq!((&thread["doing"], &thread["system_call"]), (&"sleeps".into(), &"openat".into()), "{answer}");
     assert_eq!(thread["call"], "recvfrom", "since which call: {answer}");
     assert_eq!(first(&answer).0, "blocked", "{answer}");
-    let told = needs.told();
-    assert!(!told.contains("--watchdog"), "more time does not bring it: {told}");
+    let explanation = needs.explanation();
+    assert!(!explanation.contains("--watchdog"), "more time does not bring it: {explanation}");
 }
 
 #[test]
@@ -234,13 +237,16 @@ fn only_hints_that_apply_are_given() {
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
     };
     for change in ["OTHER_OUTPUT", "OTHER_ORDER", "EXTRA_CALL", "CLOSES_EARLY", "NEVER_QUITS", "CRASHES"] {
-        let told = explained(change, &[]);
-        assert!(told.contains("(other_build)"), "{change}: {told}");
-        // A letter is no number, and nobody was slow.
-        assert!(!told.contains("--tolerance") && !told.contains("--watchdog"), "{change}: {told}");
-        assert_eq!(told.contains("--exclude-object"), change == "EXTRA_CALL", "{change}: {told}");
-        assert_eq!(told.contains("its own recording"), change == "OTHER_ORDER", "{change}: {told}");
+        let explanation = explained(change, &[]);
+        assert!(explanation.contains("(other_build)"), "{change}: {explanation}");
+        // A letter is no number, and no thread was slow.
+        assert!(!explanation.contains("--tolerance") && !explanation.contains("--watchdog"), "{change}: {explanation}");
+        assert_eq!(explanation.contains("--exclude-object"), change == "EXTRA_CALL", "{change}: {explanation}");
+        assert_eq!(explanation.contains("its own recording"), change == "OTHER_ORDER", "{change}: {explanation}");
     }
-    let told = explained("SPINS", &["--watchdog", "1s"]);
-    assert!(told.contains("--watchdog 6s") && told.contains("thread 0 runs in its own code"), "{told}");
+    let explanation = explained("SPINS", &["--watchdog", "1s"]);
+    assert!(
+        explanation.contains("--watchdog 6s") && explanation.contains("thread 0 runs in its own code"),
+        "{explanation}"
+    );
 }

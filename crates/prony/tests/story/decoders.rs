@@ -17,7 +17,7 @@ use crate::games::{openarena, rebuilt, record_teeworlds};
 /// Frames of the conversation.
 const FRAMES: u32 = 200;
 
-/// What the points are told, for 25 frames each. All of them cross 40 within the first 60 frames.
+/// Commands to the points, for 25 frames each. All of them cross 40 within the first 60 frames.
 const STEERING: [u8; 8] = *b"zzcaamtz";
 
 /// The protocol of `points.c`, as its comment has it.
@@ -321,7 +321,7 @@ fn a_decoder_that_fails_is_named_with_what_it_did() {
         let answer = points.replay(&["--decoder", &decoder, "--tolerance", &points.rules], &drifting);
         assert_eq!((answer.code, &answer.answer["verdict"]), (1, &"diverged".into()), "{name}: {answer}");
     }
-    // Rules for fields that nobody reads.
+    // Rules for fields that are not read.
     let answer = points.replay(&["--tolerance", &points.rules], &[]);
     assert_eq!(answer.code, 2, "{answer}");
     assert!(answer.said.contains("[[decoded]] needs a decoder"), "{answer}");
@@ -427,7 +427,7 @@ fn openarena_with_two_players_is_decoded_whole() {
     assert!(["identical", "tolerant"].map(Into::into).contains(&same.answer["verdict"]), "{same}");
     let decoded = &same.answer["tolerance"]["decoded"];
     let count = |name: &str| decoded[name].as_u64().unwrap_or_else(|| panic!("`{name}` is missing from {same}"));
-    // A challenge and an answer to the request to connect for each player, perhaps asked for more than once.
+    // A challenge and an answer to the request to connect for each player, perhaps requested more than once.
     assert!(count("outputs") > 100 && count("outputs_opaque") < 20, "{same}");
     assert!(count("values") > 100_000 && count("values_differing") == 0, "{same}");
 }

@@ -24,13 +24,17 @@ fn a_demo_opens_in_tshark_with_the_right_addresses_and_times() {
         .args(fields.iter().flat_map(|field| ["-e", field])));
     let datagrams: Vec<Vec<&str>> = listed.lines().map(|line| line.split('\t').collect()).collect();
     let port = story.arguments[0].as_str();
-    let asked: Vec<_> = datagrams.iter().filter(|datagram| datagram[4] == port).collect();
+    let questions: Vec<_> = datagrams.iter().filter(|datagram| datagram[4] == port).collect();
     let answered = datagrams.iter().filter(|datagram| datagram[2] == port).count();
     assert_eq!(answered, ANSWERS as usize, "{listed}");
     // `quit` is the last one.
-    assert_eq!(asked.len(), answered + 1, "{listed}");
+    assert_eq!(questions.len(), answered + 1, "{listed}");
     assert!(datagrams.iter().all(|datagram| datagram[1] == "127.0.0.1" && datagram[3] == "127.0.0.1"), "{listed}");
-    assert_eq!(asked.last().expect("there are some")[5], "71756974", "the bytes are those that were sent: {listed}");
+    assert_eq!(
+        questions.last().expect("there are some")[5],
+        "71756974",
+        "the bytes are those that were sent: {listed}"
+    );
     let times: Vec<f64> = datagrams.iter().map(|datagram| datagram[0].parse().expect("a time in seconds")).collect();
     assert!(times.is_sorted(), "{listed}");
     let now =
@@ -58,7 +62,7 @@ fn a_demo_without_names_still_replays() {
 const WRITTEN: [&str; 4] = ["192.0.2.44", "2001:db8::c0ff:ee", "203.0.113.9", "198.51.100.77"];
 
 #[test]
-fn a_store_that_tells_addresses_of_its_arguments_and_files_still_replays_without_them() {
+fn a_store_that_sends_addresses_of_its_arguments_and_files_still_replays_without_them() {
     let _turn = Turn::take();
     let scratch = Scratch::new("addresses");
     let address = free_address();
@@ -79,11 +83,11 @@ fn a_store_that_tells_addresses_of_its_arguments_and_files_still_replays_without
         });
         let mut connection = connection.expect("the server listens");
         connection.set_read_timeout(Some(Duration::from_secs(20))).expect("the time is not zero");
-        let asked = format!(
+        let commands = format!(
             "SET client {in_payload}\r\nGET client\r\nECHO {in_payload6}\r\nCONFIG GET dbfilename\r\n\
              CONFIG GET masteruser\r\n"
         );
-        connection.write_all(asked.as_bytes()).expect("the server reads");
+        connection.write_all(commands.as_bytes()).expect("the server reads");
         let mut buffer = [0; 1024];
         while !answers.contains(in_state) {
             let length = connection.read(&mut buffer).expect("the server answers");

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::calls::{compiled, is_told_with_i386};
+use crate::calls::{compiled, is_i386};
 use prony_testing::prony;
 use prony_testing::recording::{Recording, Replay, Server, Stop, record_with, replay};
 use prony_testing::scratch::{Scratch, Turn, free_address, run};
@@ -27,7 +27,7 @@ pub fn ask(address: SocketAddr, questions: u32, stop: &Stop) -> bool {
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
     let mut buffer = [0; 1024];
     for question in 0..questions {
-        // Asked again without an answer: the server may not listen yet.
+        // Sent again without an answer: the server may not listen yet.
         while !stop.is_set() {
             socket.send_to(format!("question {question}").as_bytes(), address).expect("loopback is reachable");
             if socket.recv(&mut buffer).is_ok() && socket.recv(&mut buffer).is_ok() {
@@ -227,7 +227,7 @@ fn the_place_of_a_divergence_has_its_line() {
 fn a_call_that_is_not_recorded_is_named_when_it_is_used() {
     let _turn = Turn::take();
     // `adjtimex`, as x86-64 and i386 number it.
-    let by_number = format!("unrecorded system call {} by answers", if is_told_with_i386() { 124 } else { 159 });
+    let by_number = format!("unrecorded system call {} by answers", if is_i386() { 124 } else { 159 });
     let by_name = "unrecorded call adjtimex by answers".to_owned();
     for (how, unrecorded) in [(&["-DRAW"][..], by_number), (&["-DRAW", "-DNAMED"], by_name)] {
         let scratch = Scratch::new("raw");
@@ -239,7 +239,7 @@ fn a_call_that_is_not_recorded_is_named_when_it_is_used() {
             quit(address);
         });
         assert!(recording.said.contains(&unrecorded), "the call is named: {recording}");
-        // What it got is not in what it sent; nobody knows that beforehand.
+        // What it got is not in what it sent, which is not known beforehand.
         let answer = replay(&scratch, &demo, &[], &[]);
         assert_eq!((answer.code, &answer.answer["verdict"]), (3, &"weak".into()), "{answer}");
         assert!(answer.answer["reasons"].to_string().contains(&unrecorded), "{answer}");

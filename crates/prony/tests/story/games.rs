@@ -41,7 +41,7 @@ fn teeworlds_with_eight_moving_players_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("teeworlds");
     let demo = record_teeworlds(&scratch);
-    // The token that a new player asks the server to answer with (control message 5).
+    // The token that a new player gives the server for its answers (control message 5).
     prove(&scratch, &demo, Flip::input(|packet| (packet.len() > 500 && packet[7] == 5).then_some(8)));
 }
 

@@ -33,7 +33,7 @@ fn ask_with(address: SocketAddr, stop: &Stop, mut ask: impl FnMut(usize, &dyn Fn
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
     let mut buffer = [0; 1024];
     for question in 0..QUESTIONS {
-        // Asked again without an answer: the server may not listen yet.
+        // Sent again without an answer: the server may not listen yet.
         let _ = stop.until(|| {
             ask(question, &|| drop(socket.send(format!("question {question}").as_bytes())));
             socket.recv(&mut buffer).is_ok()
@@ -66,7 +66,7 @@ fn a_server_that_exports_functions_of_libc_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("interposer");
     let address = free_address();
-    // Its functions must be found by whoever is loaded beside it, as those of Erlang's are.
+    // Its functions must be found by libraries loaded beside it, as those of Erlang's are.
     let server = compiled(&scratch, "interposer.c", &["-rdynamic"]);
     let (recording, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
@@ -471,7 +471,7 @@ print('over')";
 fn a_recording_ends_although_processes_live_on() {
     let _turn = Turn::take();
     let scratch = Scratch::new("left-behind");
-    // The child of another session ends when it is asked to, though it is another program.
+    // The child of another session ends on request, though it is another program.
     let children = "setsid sleep 1000 & exec sleep 1000";
     let record = |script: &str| {
         let demo = scratch.arg("left.demo");
@@ -661,7 +661,7 @@ fn locks_that_are_free_need_no_record() {
     let recorded_ones = acquisitions(&demo);
     assert!(recorded_ones > QUESTIONS && recorded_ones < FREE_LOCKS / 2, "{recorded_ones} of {FREE_LOCKS}");
     replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
-    // Wherever the demo ends, somebody is about to wait for a lock.
+    // Wherever the demo ends, a thread is about to wait for a lock.
     let cut = scratch.path().join("cut.demo");
     let records = proof::count(&demo);
     for part in 4..24 {
@@ -701,7 +701,7 @@ fn asking(scratch: &Scratch, flags: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn what_a_server_asks_the_processor_is_recorded() {
+fn what_a_server_reads_from_the_processor_is_recorded() {
     let _turn = Turn::take();
     let scratch = Scratch::new("processor");
     let address = free_address();
@@ -712,11 +712,11 @@ fn what_a_server_asks_the_processor_is_recorded() {
     // Another build, in which all of it lies elsewhere.
     let (other, _) = asking(&scratch, &["-DOTHER_BUILD", "-O1"]);
     replay(&scratch, &demo, &[], &[vec![other], arguments.to_vec()].concat()).assert_identical();
-    // Each kind is told once for each object.
+    // Each kind is reported once for each object.
     let notes = notes(&scratch, &demo).to_string();
-    for told in ["(rdtsc)", "(rdrand)"] {
+    for kind in ["(rdtsc)", "(rdrand)"] {
         let name = server.rsplit('/').next().expect("a path has a last part");
-        assert!(notes.contains(name) && notes.contains(told), "{notes}");
+        assert!(notes.contains(name) && notes.contains(kind), "{notes}");
     }
     assert!(notes.contains(plugin.rsplit('/').next().expect("a path has a last part")), "{notes}");
 }
@@ -778,8 +778,8 @@ fn processes_that_share_memory_take_turns() {
         let server = compiled(&scratch, "shared.c", &[]);
         let command = vec![server, address.port().to_string(), scratch.arg("locks"), how.to_owned()];
         let (recording, demo) = recorded(&scratch, address, command, &[]);
-        let told = recording.to_string();
-        assert!(!told.contains("shared writable") && !told.contains("shared memory"), "it is covered: {told}");
+        let text = recording.to_string();
+        assert!(!text.contains("shared writable") && !text.contains("shared memory"), "it is covered: {text}");
         replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
         // Wherever the demo ends, none of them goes on alone.
         let cut = scratch.path().join("cut.demo");
@@ -818,7 +818,7 @@ fn processes_that_share_a_named_semaphore_take_turns() {
 }
 
 #[test]
-fn processes_that_agree_through_files_are_named_and_take_turns_when_asked_to() {
+fn processes_that_agree_through_files_are_named_and_take_turns_on_request() {
     let _turn = Turn::take();
     for flags in [&[] as &[&str], &["--processes-in-turn"]] {
         let scratch = Scratch::new(&format!("counters{}", flags.concat()));

@@ -62,7 +62,7 @@ fn a_server_that_is_older_than_the_streams_of_today_gets_those_that_it_was_linke
 }
 
 #[test]
-fn a_build_of_another_architecture_is_refused_unless_asked_for() {
+fn a_build_of_another_architecture_is_refused_unless_allowed() {
     let _turn = Turn::take();
     let scratch = Scratch::new("architecture");
     let address = free_address();

@@ -8,7 +8,7 @@ use prony_testing::scratch::{Scratch, Turn};
 
 /// Windows of 64 KiB, the smallest there are: those of ten rounds.
 const WINDOWS: &[&str] = &["--max-memory", "1MiB"];
-/// All of it is held.
+/// All of it is in memory.
 const WHOLE: &[&str] = &[];
 
 /// The server of `long.c` and a recording of it, which ends by itself.

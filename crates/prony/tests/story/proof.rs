@@ -27,7 +27,7 @@ impl Flip {
         Flip { offset, answered: true }
     }
 
-    /// As [`Flip::input`] where the byte shows later, or in what somebody else is sent.
+    /// As [`Flip::input`] where the byte shows later, or in what another client is sent.
     pub fn passed_on(offset: fn(&[u8]) -> Option<usize>) -> Flip {
         Flip { offset, answered: false }
     }
@@ -69,7 +69,7 @@ pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
     a_cut_demo_replays_to_its_last_whole_block(scratch, demo);
 }
 
-/// Replays `demo` below a root directory as a container has it: packages, an empty `/tmp`, nobody's home.
+/// Replays `demo` below a root directory as a container has it: packages, an empty `/tmp`, no home directory.
 fn it_replays_where_only_packages_are(scratch: &Scratch, demo: &Path) {
     const SCRIPT: &str = r#"
         set -e
@@ -128,7 +128,7 @@ fn a_changed_input_is_found(scratch: &Scratch, demo: &Path, flip: &Flip) {
     })
     .expect("the demo can be rewritten");
 
-    // Nobody recorded it so.
+    // It was not recorded so.
     let answer = replay(scratch, &changed, &["--trust-demo"], &[]);
     assert_eq!(answer.code, 1, "expected a divergence at record {chosen}: {answer}");
     let frame = divergence_frame(&answer);

@@ -62,7 +62,7 @@ fn setting_up_waits_for_another_installation() {
         ("cache/archives/lock", install),
     ];
     for (lock, arguments) in locks {
-        let held = hold(scratch.file(lock));
+        let lock_file = hold(scratch.file(lock));
         let alone =
             Command::new("apt-get").args(arguments).env("APT_CONFIG", &settings).output().expect("apt is there");
         assert_eq!(alone.status.code(), Some(100), "{lock}: apt-get alone does not wait: {alone:?}");
@@ -79,7 +79,7 @@ fn setting_up_waits_for_another_installation() {
         talk.read_line(&mut line).expect("it is text");
         let expected = format!("s for the lock {}", scratch.arg(lock));
         assert!(line.starts_with("waiting up to ") && line.contains(&expected), "{lock}: {line}");
-        drop(held);
+        drop(lock_file);
         talk.read_to_string(&mut line).expect("it is text");
         let ended = waiting.wait_with_output().expect("it ends");
         assert_eq!(ended.status.code(), Some(0), "{lock}: {line}{ended:?}");
@@ -90,7 +90,7 @@ fn setting_up_waits_for_another_installation() {
     let failed = Command::new(&script).args(["install", "-y", "no-such-package"]).env("APT_CONFIG", &settings).output();
     let failed = failed.expect("the script is in the tree");
     assert_eq!((failed.status.code(), failed.stderr.as_slice()), (Some(100), &b""[..]), "{failed:?}");
-    let _held = hold(scratch.file("state/lists/lock"));
+    let _lock_file = hold(scratch.file("state/lists/lock"));
     let stays = Command::new(&script).args(update).env("APT_CONFIG", &settings).env("PRONY_APT_WAIT_S", "0").output();
     let stays = stays.expect("the script is in the tree");
     assert_eq!(stays.status.code(), Some(100), "{stays:?}");

@@ -31,7 +31,7 @@ fn redis_under_its_benchmark_replays_identically() {
     let benchmark = program("/usr/bin/redis-benchmark", "redis-tools");
     let mut rounds = 0;
     let demo = record(&scratch, &server, |stop| {
-        // The benchmark hangs when nobody answers its first connection.
+        // The benchmark hangs when its first connection is not answered.
         if !stop.until(|| std::net::TcpStream::connect(address).is_ok()) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Demos of somebody else: what of them may run, and what of them must be asked for.
+//! Demos from others: what of them may run, and what needs a flag.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
@@ -13,7 +13,7 @@ use prony_testing::prony;
 use prony_testing::recording::{Server, record_with};
 use prony_testing::scratch::{Scratch, Turn, free_address, run};
 
-/// A demo with a directory of state that holds a library; whoever loads that makes a file.
+/// A demo with a directory of state that contains a library; a process that loads it makes a file.
 struct Attack {
     story: Story,
     /// Is there once the library was loaded.
@@ -74,7 +74,7 @@ impl Attack {
 
     fn preloads(&self) -> PathBuf {
         self.forged(|header| {
-            // Whoever runs the tests may have some, and Cargo sets one.
+            // The environment of the tests may have some, and Cargo sets one.
             header.environment.retain(|(name, _)| !prony_replay::loads_code(name));
             header.environment.push((b"LD_PRELOAD".to_vec(), self.library.clone().into_bytes()));
         })
@@ -110,21 +110,21 @@ fn a_library_in_the_state_of_a_demo_is_not_loaded_into_a_build_that_the_user_nam
         let named = format!("it has files of its own for `{}`", attack.story.scratch.arg("state"));
         assert!(said(&refused).contains(&named), "{verb}: {}", said(&refused));
 
-        // Its files are asked for, and its library is not.
+        // Its files are allowed, and its library is not.
         let trusted = attack.against_a_build(verb, &forged, &["--trust-demo"]);
         assert!(!attack.marker.exists(), "{verb} loaded code of the demo: {}", said(&trusted));
         assert!(matches!(trusted.status.code(), Some(0 | 1 | 3)), "{verb}: {}", said(&trusted));
         assert!(said(&trusted).contains("the demo sets LD_PRELOAD, "), "{verb}: {}", said(&trusted));
 
-        let asked = attack.against_a_build(verb, &forged, &["--trust-demo", "--keep-variable", "LD_PRELOAD"]);
-        assert!(attack.marker.exists(), "{verb}: the attack works where it is let in: {}", said(&asked));
-        assert!(!said(&asked).contains("LD_PRELOAD"), "{verb}: {}", said(&asked));
+        let allowed = attack.against_a_build(verb, &forged, &["--trust-demo", "--keep-variable", "LD_PRELOAD"]);
+        assert!(attack.marker.exists(), "{verb}: the attack works where it is let in: {}", said(&allowed));
+        assert!(!said(&allowed).contains("LD_PRELOAD"), "{verb}: {}", said(&allowed));
         fs::remove_file(&attack.marker).expect("it is there");
     }
 }
 
 #[test]
-fn a_build_gets_the_loader_variables_of_whoever_names_it() {
+fn a_build_gets_the_loader_variables_of_the_user_who_names_it() {
     let _turn = Turn::take();
     let attack = Attack::new("variables");
     // As if it had been recorded so: the same file is the user's own, or a stranger's.
@@ -140,9 +140,9 @@ fn a_build_gets_the_loader_variables_of_whoever_names_it() {
     let dropped = run(None);
     let answer: serde_json::Value = serde_json::from_slice(&dropped.stdout).expect("an answer");
     assert_eq!(answer["verdict"], "identical", "{answer}");
-    let told = "the demo sets LD_PRELOAD, which can choose code or files: not given to the build";
+    let warning = "the demo sets LD_PRELOAD, which can choose code or files: not given to the build";
     // Its state has a set-user-id file besides.
-    assert_eq!(answer["warnings"][0], told, "{}", said(&dropped));
+    assert_eq!(answer["warnings"][0], warning, "{}", said(&dropped));
     assert!(said(&dropped).contains("1 set-user-id or set-group-id file"), "{}", said(&dropped));
     assert!(!attack.marker.exists());
     // Named on the command line, it is loaded into the build alone.
@@ -179,7 +179,7 @@ fn a_program_is_looked_for_where_the_user_looks_for_programs() {
 }
 
 #[test]
-fn the_command_of_a_demo_runs_unasked_only_where_it_was_recorded() {
+fn the_command_of_a_demo_runs_without_confirmation_only_where_it_was_recorded() {
     let _turn = Turn::take();
     let attack = Attack::new("command");
     let demo = &attack.story.demo;
@@ -232,7 +232,7 @@ fn the_command_of_a_demo_runs_unasked_only_where_it_was_recorded() {
     assert_eq!(replay(of_forged.as_ref(), &|_| {}).status.code(), Some(2), "made of an unknown one");
 }
 
-/// Runs `prony replay` on a terminal on which somebody has typed `typed`; returns its exit code and what the terminal shows.
+/// Runs `prony replay` on a terminal on which `typed` was typed; returns its exit code and what the terminal shows.
 fn on_a_terminal(demo: &Path, state_home: &str, typed: &str) -> (Option<i32>, String) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals"));

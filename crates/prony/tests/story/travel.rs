@@ -102,7 +102,7 @@ fn the_files_of_the_recording_are_used_unless_those_here_are_wanted() {
 }
 
 #[test]
-fn what_is_packed_is_bounded_and_what_is_private_is_packed_where_it_is_asked_for() {
+fn what_is_packed_is_bounded_and_what_is_private_is_packed_on_request() {
     let _turn = Turn::take();
     for (mode, flags, is_whole) in [(0o600, &["--pack-private"][..], true), (0o644, &["--pack-all", "1B"], false)] {
         let info = travelled("packed", mode, flags).info();
@@ -111,7 +111,7 @@ fn what_is_packed_is_bounded_and_what_is_private_is_packed_where_it_is_asked_for
 }
 
 #[test]
-fn what_not_everybody_may_read_stays_out_until_it_is_asked_for() {
+fn what_is_not_readable_by_all_is_packed_only_on_request() {
     let _turn = Turn::take();
     let story = travelled("private", 0o600, &[]);
     let info = story.info();
@@ -178,14 +178,14 @@ fn an_anonymized_demo_has_other_words_in_its_files_too() {
 
 #[test]
 fn a_person_without_root_gets_the_files_too() {
-    const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    const UNPRIVILEGED: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
     let _turn = Turn::take();
-    let as_nobody = |program: &str| {
+    let unprivileged = |program: &str| {
         let mut command = Command::new("setpriv");
-        command.args(NOBODY).arg(program);
+        command.args(UNPRIVILEGED).arg(program);
         command
     };
-    let has_namespaces = as_nobody("unshare").args(["--user", "--mount", "true"]).status();
+    let has_namespaces = unprivileged("unshare").args(["--user", "--mount", "true"]).status();
     assert!(
         has_namespaces.is_ok_and(|status| status.success()),
         "run as root, on a kernel that gives people without root namespaces"
@@ -196,7 +196,7 @@ fn a_person_without_root_gets_the_files_too() {
     // Not every directory that leads to the command is open to everybody.
     let command = story.here.arg("prony");
     fs::copy(prony_testing::program(), &command).expect("the temporary directory is writable");
-    let output = as_nobody(&command)
+    let output = unprivileged(&command)
         .args(["replay", "--trust-demo", "--json"])
         .arg(&story.demo)
         .env("HOME", "/nonexistent")

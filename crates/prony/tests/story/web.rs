@@ -43,7 +43,7 @@ fn story(scratch: &Scratch, server: &Server, address: std::net::SocketAddr, page
     prove(scratch, &demo, flip_path());
 }
 
-/// A letter of the path: another page is asked for, one that does not exist.
+/// A letter of the path: another page is requested, one that does not exist.
 fn flip_path() -> Flip {
     Flip::input(|request| request.starts_with(b"GET /small").then_some(6))
 }
@@ -88,7 +88,7 @@ fn lighttpd_replays_identically() {
             address.port()
         ),
     );
-    // It asks how long the empty file is and never opens it.
+    // It reads the size of the empty file and never opens it.
     let server = Server::new([&program("/usr/sbin/lighttpd", "lighttpd"), "-D", "-f", &configuration])
         .with_state(scratch.arg("site"));
     story(&scratch, &server, address, &pages);

@@ -39,7 +39,7 @@ fn the_doctor_names_what_is_missing_and_what_gives_it() {
     assert_eq!(without.code, Some(1), "{without:?}");
     assert!(without.stdout.contains("git: command not found"), "{without:?}");
     assert!(without.stdout.contains("→ install the package git"), "{without:?}");
-    // Whoever has no place for the list of their own demos is told so.
+    // A missing place for the list of own demos is reported.
     let homeless = CommandOutput::to(scratch.command(&["doctor"]).env("XDG_STATE_HOME", "/dev/null"));
     assert!(homeless.stdout.contains("own demos"), "{homeless:?}");
 }
@@ -83,6 +83,6 @@ fn every_verb_has_a_man_page() {
     for wanted in ["prony.1", "prony-bench.1", "prony-demo-info.1", "prony-study-run.1"] {
         assert!(names.iter().any(|name| name == wanted), "{wanted} is not among {names:?}");
     }
-    // The program that the doctor records is nobody's to call.
+    // The program that the doctor records is not for users to call.
     assert!(!names.iter().any(|name| name.contains("subject")), "{names:?}");
 }

@@ -198,7 +198,7 @@ fn an_address_that_is_a_version_can_stay() {
 }
 
 #[test]
-fn loopback_addresses_stay_until_they_are_asked_for() {
+fn loopback_addresses_are_replaced_only_on_request() {
     let made = || Made::received(b"peer 127.0.0.1 and 127.44.5.6");
     let (answer, all) = anonymized(made(), &[]);
     assert!(contains(&all, b"127.0.0.1") && contains(&all, b"127.44.5.6"), "{answer:?}");

@@ -21,7 +21,7 @@ fn info_introduces_the_demo() {
 }
 
 #[test]
-fn dump_prints_the_calls_of_the_frames_asked_for() {
+fn dump_prints_the_calls_of_the_requested_frames() {
     let sample = Sample::new();
     insta::assert_snapshot!("dump", sample.prony(&["demo", "dump", "match.demo", "--frames", "3..6"]).whole());
     insta::assert_snapshot!(
@@ -204,7 +204,7 @@ fn records(answer: &CommandOutput) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn an_anonymized_demo_is_sound_and_tells_nothing_any_more() {
+fn an_anonymized_demo_is_sound_and_has_nothing_private_left() {
     let sample = Sample::new();
     let anonymize = ["demo", "anonymize", "match.demo", "-o", "public.demo", "--replace", "hunter2", "--seed", "7"];
     let answer = sample.prony(&anonymize);

@@ -33,7 +33,7 @@ pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, Str
 
 /// The verdict for all demos in a sentence. A build that diverges comes first: that is known for certain.
 pub fn sentence(builds: [&str; 2], demos: &Demos) -> String {
-    let (measured, demos, verdict) = (demos.all.as_slice(), demos.asked, demos.verdict());
+    let (measured, demos, verdict) = (demos.all.as_slice(), demos.requested, demos.verdict());
     let [a, b] = builds;
     let failed: Vec<String> =
         [0, 1].into_iter().flat_map(|build| not_comparable(builds[build], build, measured, demos)).collect();

@@ -141,7 +141,7 @@ pub fn reference(report: &Report) -> Option<usize> {
 /// Rows in the order of their ratios.
 fn rows(report: &Report) -> Vec<Row> {
     if let Some(ranking) = &report.ranking {
-        let row = |place: &prony_stats::ranking::Place| Row {
+        let row = |place: &prony_stats::ranking::Rank| Row {
             subject: place.candidate,
             ratio: Some(place.ratio).filter(|ratio| ratio.high > 0.0 || ratio.estimate != 0.0),
             verdict: RowVerdict::Ranked(place.standing, ranking.metric),

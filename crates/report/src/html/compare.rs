@@ -3,7 +3,7 @@
 use prony_stats::compare::Compared;
 use prony_stats::import::Loaded;
 use prony_stats::judge::Outcome;
-use prony_stats::rejudge::Answer;
+use prony_stats::rejudge::Rejudgement;
 use prony_stats::samples::{Benchmark, Samples};
 use prony_stats::{Interval, Verdict};
 use prony_text::count;
@@ -25,7 +25,7 @@ use crate::words::{change, sentence as capital, tone};
 pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version: &str) -> String {
     let margin = asked.margin.ln_1p();
     if let [one] = compared
-        && let Some(Answer::Paired(outcome)) = &one.answer
+        && let Some(Rejudgement::Paired(outcome)) = &one.answer
     {
         return paired(one, outcome, margin, version);
     }

@@ -2,7 +2,7 @@
 
 use prony_stats::Verdict;
 use prony_stats::compare::Compared;
-use prony_stats::rejudge::Answer;
+use prony_stats::rejudge::Rejudgement;
 use serde::Serialize;
 
 use crate::compare::{Asked, warnings};
@@ -33,7 +33,7 @@ struct One {
     low_pct: Option<f64>,
     high_pct: Option<f64>,
     /// Everything the judge says, as log ratios.
-    judged: Option<Answer>,
+    judged: Option<Rejudgement>,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,7 +67,7 @@ fn one(asked: &Asked<'_>, one: &Compared<'_>) -> One {
             values: benchmark.values().count(),
         }
     };
-    let ratio = one.answer.as_ref().map(Answer::ratio);
+    let ratio = one.answer.as_ref().map(Rejudgement::ratio);
     // JSON has no infinity: a bound that is not there is null.
     let percent = |of: fn((f64, f64, f64)) -> f64| ratio.map(of).map(to_percent).filter(|percent| percent.is_finite());
     One {

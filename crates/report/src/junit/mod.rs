@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use prony_bench::{Commands, Comparison, Demos, Ended, Measured, OnDemo};
 use prony_stats::Verdict;
-use prony_stats::ranking::Place;
+use prony_stats::ranking::Rank;
 use prony_text::Markup;
 
 use crate::bench::demos::failure;
@@ -71,7 +71,7 @@ fn of_commands(Commands { options, report }: &Commands) -> Vec<Case> {
     }
     let name = |subject: usize| options.subjects[subject].name.clone();
     if let Some(ranking) = &report.ranking {
-        let case = |place: &Place| Case {
+        let case = |place: &Rank| Case {
             name: name(place.candidate),
             seconds: report.elapsed_s,
             end: CaseEnd::Passed,

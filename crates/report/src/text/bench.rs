@@ -28,7 +28,7 @@ pub fn answer(measured: &Measured, limits: Option<Option<&Limits>>) -> String {
         || limits.map_or_else(String::new, |limits| shares::lines(&Workload::all(&measured.samples()), limits));
     match measured {
         Measured::Commands(commands) => of_commands(commands) + &shares(),
-        Measured::Demos(demos) => demos::text(demos) + &if demos.asked == 1 { shares() } else { String::new() },
+        Measured::Demos(demos) => demos::text(demos) + &if demos.requested == 1 { shares() } else { String::new() },
         Measured::Suite(suite) => suite.all.iter().map(|(name, commands)| of_benchmark(name, commands)).collect(),
     }
 }
@@ -50,7 +50,7 @@ pub fn warnings(measured: &Measured) -> Vec<String> {
     match measured {
         Measured::Commands(commands) => of_commands("", commands),
         Measured::Demos(demos) => {
-            let of = |one: &OnDemo| if demos.asked > 1 { format!("{}: ", one.name) } else { String::new() };
+            let of = |one: &OnDemo| if demos.requested > 1 { format!("{}: ", one.name) } else { String::new() };
             demos.all.iter().flat_map(|one| of_demo(&of(one), one)).collect()
         }
         Measured::Suite(suite) => {

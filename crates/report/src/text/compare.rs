@@ -6,7 +6,7 @@ use prony_stats::compare::Compared;
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::import::Loaded;
 use prony_stats::quantile::median;
-use prony_stats::rejudge::Answer;
+use prony_stats::rejudge::Rejudgement;
 use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
@@ -114,8 +114,8 @@ pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
         }
         Verdict::Unclear => {
             let needed = match answer {
-                Answer::Unpaired(comparison) => comparison.values_needed,
-                Answer::Paired(_) => None,
+                Rejudgement::Unpaired(comparison) => comparison.values_needed,
+                Rejudgement::Paired(_) => None,
             };
             let would_do = needed.map_or_else(String::new, |values| format!(" ({values} on each side would do)"));
             format!("unclear: too few values for an interval{would_do}, {rests_on}")
@@ -154,7 +154,7 @@ pub fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
 }
 
 /// Log ratio of the values as they are: the judge's, unless more is better.
-pub fn shown(one: &Compared<'_>, answer: &Answer) -> (f64, f64, f64) {
+pub fn shown(one: &Compared<'_>, answer: &Rejudgement) -> (f64, f64, f64) {
     let (estimate, low, high) = answer.ratio();
     match one.b.better() {
         Better::Lower => (estimate, low, high),
@@ -168,10 +168,10 @@ pub fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
 }
 
 /// Observations that the answer rests on.
-fn rests_on(answer: &Answer) -> String {
+fn rests_on(answer: &Rejudgement) -> String {
     match answer {
-        Answer::Paired(outcome) => count(outcome.pairs as u64, "pair"),
-        Answer::Unpaired(comparison) => {
+        Rejudgement::Paired(outcome) => count(outcome.pairs as u64, "pair"),
+        Rejudgement::Unpaired(comparison) => {
             let (a, b) = (&comparison.a, &comparison.b);
             match (a.processes, b.processes) {
                 (1, 1) => format!(
@@ -188,7 +188,7 @@ fn rests_on(answer: &Answer) -> String {
 /// Further lines: each metric of pairs, and the reasons for the verdict.
 fn details(out: &mut String, one: &Compared<'_>) {
     match &one.answer {
-        Some(Answer::Paired(outcome)) => {
+        Some(Rejudgement::Paired(outcome)) => {
             if Metric::from_name(one.b.metric()).is_some() {
                 let both = |metric: Metric| {
                     let of = |side: &Benchmark| median(&side.by(metric).values().collect::<Vec<_>>());
@@ -202,7 +202,7 @@ fn details(out: &mut String, one: &Compared<'_>) {
                 }
             }
         }
-        Some(Answer::Unpaired(comparison)) => {
+        Some(Rejudgement::Unpaired(comparison)) => {
             for (letter, basis) in [("A", &comparison.a), ("B", &comparison.b)] {
                 if let Some(correlation) = basis.follows_the_last {
                     let _ = writeln!(
@@ -226,7 +226,7 @@ fn details(out: &mut String, one: &Compared<'_>) {
 /// The median by the metric that decided; `CPU 20.13 ms, n = 93` where that is not the value.
 fn typical_by(benchmark: &Benchmark, one: &Compared<'_>) -> String {
     let decided = match &one.answer {
-        Some(Answer::Paired(outcome)) if Metric::from_name(benchmark.metric()).is_some() => Some(outcome.metric),
+        Some(Rejudgement::Paired(outcome)) if Metric::from_name(benchmark.metric()).is_some() => Some(outcome.metric),
         _ => None,
     };
     let by = decided.filter(|metric| metric.name() != benchmark.metric()).map(|metric| (metric, benchmark.by(metric)));
@@ -399,8 +399,8 @@ pub fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
         let zero = [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0));
         let answer = one.answer.as_ref().filter(|_| !zero)?;
         let interval = match answer {
-            Answer::Paired(outcome) => outcome.metric.of(outcome)?.interval,
-            Answer::Unpaired(comparison) => comparison.interval,
+            Rejudgement::Paired(outcome) => outcome.metric.of(outcome)?.interval,
+            Rejudgement::Unpaired(comparison) => comparison.interval,
         };
         Some(match one.b.better() {
             Better::Lower => interval,

@@ -16,7 +16,7 @@
 //!
 //! A version has one true answer, so a test of it can err in one direction only, and a two-sided test may use twice the level.
 //!
-//! Both versions at the border that is found were asked themselves, or given. Hence the answer "this version is changed, and
+//! Both versions at the border that is found were tested themselves, or given. Hence the answer "this version is changed, and
 //! the one before it is not" holds with the stated probability also if other versions are not in order; there may be further
 //! borders then.
 
@@ -25,9 +25,9 @@ use std::ops::RangeInclusive;
 
 use crate::infer::proportion;
 
-/// Answer about a version.
+/// Result for a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum VersionState {
     /// The version is as version 0 is.
     Unchanged,
     /// The version is as the last one is.
@@ -53,7 +53,7 @@ impl Bisection {
     /// The version to ask next; `None` when no question is left.
     ///
     /// The middle of the widest stretch without an answer. Neighbours of a version that does not build often do not build
-    /// either, so they are asked last.
+    /// either, so they are tested last.
     pub fn next(&self) -> Option<usize> {
         let middle = self.unchanged + self.changed;
         let inside = self.unknown.range(self.unchanged..self.changed).copied();
@@ -74,14 +74,14 @@ impl Bisection {
     }
 
     /// Takes the answer about a version; about one that is no candidate any more it changes nothing.
-    pub fn tell(&mut self, version: usize, answer: Answer) {
+    pub fn tell(&mut self, version: usize, answer: VersionState) {
         if version <= self.unchanged || version >= self.changed {
             return;
         }
         match answer {
-            Answer::Unchanged => self.unchanged = version,
-            Answer::Changed => self.changed = version,
-            Answer::Unknown => {
+            VersionState::Unchanged => self.unchanged = version,
+            VersionState::Changed => self.changed = version,
+            VersionState::Unknown => {
                 self.unknown.insert(version);
             }
         }
@@ -108,7 +108,7 @@ fn answers_needed(candidates: usize) -> usize {
 pub struct ErrorBudget {
     /// Error probability of the whole search.
     pub alpha: f64,
-    /// Number of questions that may be asked: twice what a search without undecided answers needs, and two for its ends.
+    /// Most questions of a search: twice what a search without undecided answers needs, and two for its ends.
     pub questions: usize,
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use crate::verdict::Verdict;
 
     /// Asks `oracle` until no question is left; the search and how many questions it took.
-    fn search(last: usize, mut oracle: impl FnMut(usize) -> Answer) -> (Bisection, usize) {
+    fn search(last: usize, mut oracle: impl FnMut(usize) -> VersionState) -> (Bisection, usize) {
         let mut search = Bisection::new(last);
         let mut questions = 0;
         while let Some(version) = search.next() {
@@ -166,8 +166,8 @@ mod tests {
         (search, questions)
     }
 
-    fn truth(first: usize, version: usize) -> Answer {
-        if version >= first { Answer::Changed } else { Answer::Unchanged }
+    fn truth(first: usize, version: usize) -> VersionState {
+        if version >= first { VersionState::Changed } else { VersionState::Unchanged }
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             let (last, broken) = (2 + seed.below(80), uniform(&mut seed));
             let first = 1 + seed.below(last);
             let builds: Vec<bool> = (0..=last).map(|_| uniform(&mut seed) >= broken).collect();
-            let answer = |version: usize| if builds[version] { truth(first, version) } else { Answer::Unknown };
+            let answer = |version: usize| if builds[version] { truth(first, version) } else { VersionState::Unknown };
             let (found, _) = search(last, answer);
             let candidates = found.candidates();
             assert!(candidates.contains(&first), "{candidates:?} are without {first}");
@@ -201,7 +201,7 @@ mod tests {
     fn a_stretch_that_does_not_build_costs_few_questions() {
         let broken = 20..52;
         let (found, questions) = search(64, |version| match broken.contains(&version) {
-            true => Answer::Unknown,
+            true => VersionState::Unknown,
             false => truth(60, version),
         });
         assert_eq!(found.candidates(), 60..=60);
@@ -237,8 +237,8 @@ mod tests {
             let first = 1 + seed.below(96);
             let (found, _) = search(96, |version| match (uniform(&mut seed) < budget.level(), truth(first, version)) {
                 (false, answer) => answer,
-                (true, Answer::Changed) => Answer::Unchanged,
-                (true, _) => Answer::Changed,
+                (true, VersionState::Changed) => VersionState::Unchanged,
+                (true, _) => VersionState::Changed,
             });
             wrong += usize::from(found.candidates() != (first..=first));
         }
@@ -259,7 +259,7 @@ mod tests {
                 let Some(replays) = budget.replays_needed(diverged, 10) else { continue };
                 let (found, _) = search(64, |version| {
                     let diverges = version >= first && (0..replays).any(|_| uniform(&mut seed) < rate);
-                    if diverges { Answer::Changed } else { Answer::Unchanged }
+                    if diverges { VersionState::Changed } else { VersionState::Unchanged }
                 });
                 wrong += usize::from(found.candidates() != (first..=first));
             }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     /// The answer of a comparison on a noisy machine with a threshold of 1 % between both ends.
-    fn compared(noise: Noise, effect: f64, level: f64, seed: u64) -> Answer {
+    fn compared(noise: Noise, effect: f64, level: f64, seed: u64) -> VersionState {
         let mut machine = Machine::new(noise, seed);
         let mut judge =
             Judge::new(Plan { alpha: level, margin: 0.0, budget_s: 20.0, metric: Some(Metric::Cpu), tolerates: false });
@@ -278,9 +278,9 @@ mod tests {
             judge.push(pair);
             if let Some(outcome) = judge.look(machine.elapsed_s) {
                 return match outcome.verdict {
-                    Verdict::Slower => Answer::Changed,
-                    Verdict::Faster => Answer::Unchanged,
-                    Verdict::Same | Verdict::Unclear => Answer::Unknown,
+                    Verdict::Slower => VersionState::Changed,
+                    Verdict::Faster => VersionState::Unchanged,
+                    Verdict::Same | Verdict::Unclear => VersionState::Unknown,
                 };
             }
         }

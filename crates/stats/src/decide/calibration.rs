@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_lasts_as_long_as_asked() {
+    fn a_value_lasts_as_long_as_requested() {
         for loop_s in [1e-9, 3e-6, 0.004, 0.2] {
             let mut calibration = Calibration::new(VALUE_S_MIN);
             let mut attempts = 1;

@@ -9,7 +9,7 @@
 //! stretches as long as their correlation are shuffled instead of single values, which helps and is not enough. Of series
 //! without changes, of 8 to 80 values, at most α = 5 % have one found when their values are independent, far-out values
 //! or not; one in nine when each value is correlated with the last by 0.3; when by 0.6, three of ten series of ten values
-//! and one of seven of forty (simulated in this file's tests). A machine that drifts changes too: no test tells that from a change of the program.
+//! and one of seven of forty (simulated in this file's tests). A machine that drifts changes too: no test separates that from a change of the program.
 
 use serde::Serialize;
 
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::noise::{normal, uniform};
 
-    /// Each value like the one before by `phi`, spread 1; a tenth far out if asked for.
+    /// Each value like the one before by `phi`, spread 1; a tenth far out if `far_out`.
     fn series(n: usize, phi: f64, far_out: bool, seed: &mut Seed) -> Vec<f64> {
         let mut state = normal(seed);
         let mut next = || {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_told_with_the_means_around_it() {
+    fn a_step_is_reported_with_the_means_around_it() {
         let step = |before: usize, after: usize| [vec![1.0; before], vec![2.0; after]].concat();
         let [point] = change_points(&step(8, 12), 0.05, 1)[..] else { panic!("one step, one change") };
         assert_eq!((point.at, point.before, point.after), (8, 1.0, 2.0));

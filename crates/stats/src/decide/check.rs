@@ -1,6 +1,6 @@
 //! What speaks against trusting stored samples, each with its evidence.
 //!
-//! pyperf asks whether the deviation is below 10 % of the mean. That says nothing of what a comparison could see: so
+//! pyperf checks whether the deviation is below 10 % of the mean. That says nothing of what a comparison could see: so
 //! here the first question is how small a difference the samples resolve, and the others are why it is not smaller.
 
 use crate::describe::outliers::Outliers;
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_first_value_that_is_always_slow_asks_for_another_warm_up() {
+    fn a_first_value_that_is_always_slow_needs_another_warm_up() {
         let runs =
             (0..10).map(|number| Run { values: vec![1.3, 1.0 + 0.01 * f64::from(number), 1.01, 1.02], ..Run::of(1.0) });
         let benchmark = Benchmark { runs: runs.collect(), ..Benchmark::new("cold") };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::rejudge::{Answer, Question, answer};
+use crate::decide::rejudge::{Question, Rejudgement, answer};
 use crate::files::import::Loaded;
 use crate::files::samples::{Benchmark, Circumstances, Measurement, Samples};
 use crate::metric::Metric;
@@ -18,7 +18,7 @@ pub struct Compared<'a> {
     /// What is compared with it.
     pub b: &'a Benchmark,
     /// `None` where a side has no value that counts.
-    pub answer: Option<Answer>,
+    pub answer: Option<Rejudgement>,
 }
 
 /// What a comparison is to answer.
@@ -229,7 +229,7 @@ fn measured_together(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Opti
 impl Compared<'_> {
     /// Verdict on B.
     pub fn verdict(&self) -> Verdict {
-        self.answer.as_ref().map_or(Verdict::Unclear, Answer::verdict)
+        self.answer.as_ref().map_or(Verdict::Unclear, Rejudgement::verdict)
     }
 
     /// Circumstances of runs that are pairs: those that one measurement made.

@@ -7,7 +7,7 @@
 //! because pairs of one machine resemble each other: the tests show what it covers.
 //!
 //! With one machine its workloads are the units, with one workload its repeats, and [`Size::over`] says so. What is said
-//! of one machine is said of **these workloads**: they are what was asked about, and their repeats are what scatters (the
+//! of one machine is said of **these workloads**: they are the question, and their repeats are what scatters (the
 //! module `repeats` has the formula), so two workloads with some repeats are known well however much they differ. What
 //! other workloads like these would give is a second question, which the spread of the workloads answers ([`Size::others`]):
 //! of two of them nearly nothing, as Student's quantile with one degree of freedom is 12.7. Where nothing was repeated
@@ -80,13 +80,13 @@ pub struct Observation {
 pub struct Effects {
     /// Effects of each factor: neighbouring levels, and each level with the first (of a sweep, the last only).
     pub effects: Vec<Effect>,
-    /// Effects with another factor held at one level, if it has more than one.
+    /// Effects with another factor fixed at one level, if it has more than one.
     pub conditional: Vec<Effect>,
     /// Dependence of the effect of one factor on another.
     pub interactions: Vec<Interaction>,
     /// Terms that the configurations cannot separate.
     pub aliases: Vec<Alias>,
-    /// Effects and interactions: this many questions were asked.
+    /// Number of questions: effects and interactions.
     pub comparisons: usize,
 }
 
@@ -289,7 +289,7 @@ impl Effects {
         if self.comparisons <= COMPARISONS_MAX {
             return;
         }
-        // What has no chance of its own still is a question that was asked.
+        // What has no chance of its own still counts as a question.
         let adjusted = holm_adjusted(&sizes().map(|size| size.p.unwrap_or(1.0)).collect::<Vec<_>>());
         let effects = self.effects.iter_mut().map(|effect| &mut effect.size);
         let sizes = effects.chain(self.interactions.iter_mut().map(|interaction| &mut interaction.size));
@@ -305,7 +305,7 @@ impl Size {
     ///
     /// A machine has moods: it is faster for some minutes and slower for others. Inside a run all configurations meet
     /// the same, block by block, and what is compared there is free of them. Two runs met different ones, and with one
-    /// machine that cannot be told from a change. How large moods are, blocks tell: by how much a block of the later run
+    /// machine that cannot be separated from a change. How large moods are, blocks tell: by how much a block of the later run
     /// differs from its like in the earlier. Were moods independent, means of R blocks would differ by 1/√R of that; but what
     /// takes turns with other work has 1/f noise, of which longer stretches differ as much as short ones (Allan 1966, Proc.
     /// IEEE 54), and what slows one workload slows all. So a run counts as one block: neither repeats nor workloads make the

@@ -6,7 +6,7 @@
 //! A comparison says many things, and α is for all of them together: eight tenths for the verdict on the whole, one for frames that
 //! stand out, one for the intervals of the mean frame and of the quantiles. So a build compared with itself is called
 //! different, as a whole or in any part, with probability α at most (Bonferroni). The verdict gets most, as
-//! it is what is asked; a frame or a maximum that differs does so by far more than its noise.
+//! it is the main question; a frame or a maximum that differs does so by far more than its noise.
 
 mod maxima;
 pub(crate) mod segment_selection;

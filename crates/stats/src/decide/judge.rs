@@ -7,8 +7,8 @@
 //!
 //! # What is judged
 //!
-//! Unless one metric is asked for, a verdict is about **what the user waits for**: the time from start to end that a
-//! run would take if nobody else wanted a core.
+//! Unless one metric is requested, a verdict is about **what the user waits for**: the time from start to end that a
+//! run would take if no other process wanted a core.
 //!
 //! * **Where the wait for a core is known of every run** that is uncontended time, and CPU time stands for it where the runs
 //!   compute most of the time: uncontended = CPU + blocked, blocked ≥ 0, so where at least [`CPU_SHARE_MIN`] of uncontended time is CPU
@@ -27,9 +27,9 @@
 //! * **Same** is never said of runs of which the interval of what the user waits for is not known or does not lie within
 //!   the margin.
 //!
-//! How much of uncontended time is CPU time is told by the mean of both runs of each pair, which is the same whichever is A,
+//! How much of uncontended time is CPU time comes from the mean of both runs of each pair, which is the same whichever is A,
 //! so by the argument of the module `pair_selection` the choice between the two leaves the tests exact. Of all pairs the
-//! quarter that computed most is asked: what the host of a virtual machine takes away is
+//! quarter that computed most is used: what the host of a virtual machine takes away is
 //! in uncontended time, and comes and goes.
 //!
 //! # Verdicts
@@ -68,7 +68,7 @@ use crate::verdict::Verdict;
 
 /// CPU time stands for uncontended time where it is at least this share of it.
 pub const CPU_SHARE_MIN: f64 = 0.9;
-/// Of all pairs, the share that computed less than those that are asked.
+/// Of all pairs, the share that computed less than those that are used.
 const COMPUTED_LESS: f64 = 0.75;
 
 /// Time limit and error rate of a comparison.
@@ -98,7 +98,7 @@ impl Plan {
 pub struct Pair {
     /// Ratio of the CPU times.
     pub cpu: Ratio,
-    /// Wall time minus the wait for a core; `None` where that cannot be told.
+    /// Wall time minus the wait for a core; `None` where that is unknown.
     pub uncontended: Option<Ratio>,
     /// Wall time; not finite where it is not that of the command alone.
     pub wall: Ratio,
@@ -170,13 +170,13 @@ pub trait Look {
         self.look_at(1.0, true, elapsed_s)
     }
 
-    /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
+    /// A look at an unplanned time, as when the user interrupts: spends what the time used allows.
     fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
         self.look_at((elapsed_s / self.plan().budget_s).min(1.0), true, elapsed_s)
     }
 }
 
-/// Takes pairs, is asked at set times, and answers once.
+/// Takes pairs, is queried at set times, and answers once.
 #[derive(Debug, Clone)]
 pub struct Judge {
     plan: Plan,
@@ -333,7 +333,7 @@ impl Look for Judge {
             pairs,
             margin: self.plan.margin,
             tolerates: self.plan.tolerates,
-            asked: self.plan.metric,
+            metric: self.plan.metric,
             computes: self.computes(),
             cpu: self.cpu.look(share),
             uncontended: self.uncontended.as_mut().map(|uncontended| uncontended.look(share)),

@@ -50,7 +50,7 @@ impl Trial {
     }
 }
 
-/// The way to take: at once, unless taking turns tells far more; alternately where too little is known.
+/// The way to take: at once, unless taking turns yields far more; alternately where too little is known.
 pub fn choose(in_turns: &Trial, at_once: &Trial) -> Pairing {
     match (in_turns.variance_after_a_second(), at_once.variance_after_a_second()) {
         (Some(turns), Some(once)) if once <= GAIN_MIN * turns => Pairing::AtOnce,

@@ -1,7 +1,7 @@
 //! Which of several is the fastest, and how far the others are from it: multiple comparisons with the best.
 //!
-//! Who is fastest is not known before, so the ratios to whoever *looks* fastest would be too good for him and too bad for
-//! all others. Here nothing rests on that choice. Let b be the one that truly is the fastest. If the intervals of all
+//! Who is fastest is not known before, so the ratios to the one that *looks* fastest would be too good for it and too bad
+//! for all others. Here nothing rests on that choice. Let b be the one that truly is the fastest. If the intervals of all
 //! ln(i/b) hold, which is m − 1 statements for m candidates and costs each of them α/(m − 1), then
 //!
 //! * b is among the candidates that no other is shown to be faster than, and
@@ -30,9 +30,9 @@ pub enum Standing {
     Unclear,
 }
 
-/// Place of a candidate in the ranking.
+/// Rank of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Place {
+pub struct Rank {
     /// Index of the candidate, from 0.
     pub candidate: usize,
     /// Log ratio to the fastest, never below 0.
@@ -46,7 +46,7 @@ pub struct Place {
 /// `between(a, b)`: interval of ln(b/a), of which all with one of the two in common hold with probability 1 − α
 /// together, as m − 1 intervals of level α/(m − 1) do. The intervals of all places then hold together with 1 − α.
 /// `margin`: smaller log ratios count as none.
-pub fn rank(candidates: usize, margin: f64, between: impl Fn(usize, usize) -> Interval) -> Vec<Place> {
+pub fn rank(candidates: usize, margin: f64, between: impl Fn(usize, usize) -> Interval) -> Vec<Rank> {
     let others = |one: usize| (0..candidates).filter(move |&other| other != one);
     let unbeaten = |&one: &usize| others(one).all(|other| between(one, other).high >= 0.0);
     let mut best: Vec<usize> = (0..candidates).filter(unbeaten).collect();
@@ -56,7 +56,7 @@ pub fn rank(candidates: usize, margin: f64, between: impl Fn(usize, usize) -> In
     }
     let faster_than = |one: usize| others(one).filter(|&other| between(one, other).estimate < 0.0).count();
     let Some(&lead) = best.iter().min_by_key(|&&one| faster_than(one)) else { return Vec::new() };
-    let mut places: Vec<Place> = (0..candidates)
+    let mut places: Vec<Rank> = (0..candidates)
         .map(|candidate| {
             let ratio = to_best(&best, lead, candidate, &between);
             let standing = match ratio {
@@ -65,10 +65,10 @@ pub fn rank(candidates: usize, margin: f64, between: impl Fn(usize, usize) -> In
                 ratio if ratio.high < margin => Standing::Same,
                 _ => Standing::Unclear,
             };
-            Place { candidate, ratio, standing }
+            Rank { candidate, ratio, standing }
         })
         .collect();
-    let known = |place: &Place| if place.ratio.estimate.is_nan() { f64::INFINITY } else { place.ratio.estimate };
+    let known = |place: &Rank| if place.ratio.estimate.is_nan() { f64::INFINITY } else { place.ratio.estimate };
     // The one that leads comes first also beside others of an estimate of 0.
     places.sort_by(|a, b| known(a).total_cmp(&known(b)).then((a.candidate != lead).cmp(&(b.candidate != lead))));
     places
@@ -83,7 +83,7 @@ fn to_best(best: &[usize], lead: usize, candidate: usize, between: &impl Fn(usiz
         (low.min(interval.low), high.max(interval.high))
     });
     let lead = of(lead);
-    // Nobody is faster than the fastest.
+    // No candidate is faster than the fastest.
     Interval { estimate: lead.estimate.max(0.0), low: low.max(0.0), high: high.max(0.0), ..lead }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// Places from measured logarithms, each pair known to `half`.
-    fn ranked(logs: &[f64], half: f64, margin: f64) -> Vec<Place> {
+    fn ranked(logs: &[f64], half: f64, margin: f64) -> Vec<Rank> {
         rank(logs.len(), margin, |a, b| interval(logs[b] - logs[a], half))
     }
 
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_the_fastest_where_two_may_be() {
+    fn no_candidate_is_the_fastest_where_two_may_be() {
         let places = ranked(&[0.0, 0.01, 0.2], 0.05, 0.01);
         assert_eq!(places[0].standing, Standing::Unclear);
         assert_eq!(places[1].standing, Standing::Unclear);

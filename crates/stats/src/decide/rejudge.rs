@@ -1,7 +1,7 @@
 //! Judges stored samples again: in pairs where there are pairs, between processes where there are none.
 //!
-//! Pairs are judged at the times at which they were looked at when they were taken. A file of which a verdict was
-//! already asked five times, and is asked once more with all of α, would err more often than α.
+//! Pairs are judged at the times at which they were looked at when they were taken. A file that was already judged
+//! five times, and is judged once more with all of α, would err more often than α.
 
 use std::collections::BTreeMap;
 
@@ -28,27 +28,27 @@ pub struct Question<'a> {
 /// The answer to a question. Ratios are of what is worse when there is more of it: for a rate, of its inverse.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
+pub enum Rejudgement {
     /// Comparison of pairs of runs.
     Paired(Box<Outcome>),
     /// Comparison between processes without pairs.
     Unpaired(Box<Comparison>),
 }
 
-impl Answer {
+impl Rejudgement {
     /// Verdict on B relative to A.
     pub fn verdict(&self) -> Verdict {
         match self {
-            Answer::Paired(outcome) => outcome.verdict,
-            Answer::Unpaired(comparison) => comparison.verdict,
+            Rejudgement::Paired(outcome) => outcome.verdict,
+            Rejudgement::Unpaired(comparison) => comparison.verdict,
         }
     }
 
     /// Log ratio ln(B/A) as estimate and bounds.
     pub fn ratio(&self) -> (f64, f64, f64) {
         match self {
-            Answer::Paired(outcome) => (outcome.estimate, outcome.low, outcome.high),
-            Answer::Unpaired(comparison) => {
+            Rejudgement::Paired(outcome) => (outcome.estimate, outcome.low, outcome.high),
+            Rejudgement::Unpaired(comparison) => {
                 let interval = comparison.interval;
                 (interval.estimate, interval.low, interval.high)
             }
@@ -72,8 +72,8 @@ pub fn answer(
     margin: f64,
     tolerates: bool,
     metric: Option<Metric>,
-) -> Vec<Option<Answer>> {
-    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+) -> Vec<Option<Rejudgement>> {
+    let mut answers: Vec<Option<Rejudgement>> = vec![None; questions.len()];
     let costs: Vec<Option<Costs>> =
         questions.iter().map(|question| question.pairs().is_empty().then(|| question.costs())).collect();
     let together = (costs.iter().flatten().count() > 1).then(|| Together::of(costs.iter().flatten()));
@@ -81,7 +81,7 @@ pub fn answer(
     loop {
         let level = alpha / (questions.len() - found).max(1) as f64;
         for ((question, costs), answer) in questions.iter().zip(&costs).zip(&mut answers) {
-            if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
+            if !answer.as_ref().is_some_and(Rejudgement::claims_a_difference) {
                 *answer = question.answer(level, margin, tolerates, metric, costs.as_ref(), together);
             }
         }
@@ -115,11 +115,11 @@ impl Question<'_> {
         metric: Option<Metric>,
         costs: Option<&Costs>,
         together: Option<Together>,
-    ) -> Option<Answer> {
+    ) -> Option<Rejudgement> {
         if let Some([a, b]) = costs {
             let compared = unpaired::compare(a, b, alpha, margin, together);
             let judged = compared.map(|compared| if tolerates { compared.tolerating(margin) } else { compared });
-            return judged.map(|comparison| Answer::Unpaired(Box::new(comparison)));
+            return judged.map(|comparison| Rejudgement::Unpaired(Box::new(comparison)));
         }
         let (pairs, circumstances) = (self.pairs(), self.paired?);
         let duet = circumstances.tuning["duet"] == true;
@@ -134,7 +134,7 @@ impl Question<'_> {
         } else {
             look_again(Judge::new(plan), &pairs, circumstances, |judge, pair| judge.push(pair.times))
         };
-        Some(Answer::Paired(Box::new(outcome)))
+        Some(Rejudgement::Paired(Box::new(outcome)))
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
         let circumstances = circumstances(40, None);
         let answer =
             answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001, false, None).remove(0);
-        let Some(Answer::Paired(outcome)) = answer else { panic!("pairs") };
+        let Some(Rejudgement::Paired(outcome)) = answer else { panic!("pairs") };
         assert_eq!(outcome.verdict, Verdict::Slower);
         assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
         assert!((outcome.estimate - 0.01).abs() < 0.0005 && outcome.cpu.deviation < 0.001, "{outcome:?}");
@@ -376,7 +376,7 @@ mod tests {
         let same = Question { a: &a, b: &a, paired: None };
         let many: Vec<Question<'_>> = std::iter::once(question).chain(std::iter::repeat_n(same, 50)).collect();
         let among = answer(&many, 0.05, 1e-6, false, None).remove(0).expect("there are values");
-        let width = |answer: &Answer| answer.ratio().2 - answer.ratio().1;
+        let width = |answer: &Rejudgement| answer.ratio().2 - answer.ratio().1;
         assert!(width(&among) > width(&alone), "{among:?} {alone:?}");
     }
 

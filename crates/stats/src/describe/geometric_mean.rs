@@ -5,7 +5,7 @@ use crate::interval::Interval;
 
 /// Mean of log ratios that were estimated apart from each other, with an interval for the mean of *these* benchmarks.
 ///
-/// Each interval tells its standard error: half its width over the normal quantile of its level. The errors of the
+/// Each interval gives its standard error: half its width over the normal quantile of its level. The errors of the
 /// benchmarks are taken to be independent, as of runs at different times; what they have in common, such as a machine
 /// that became slower between two files, is in no interval of one file either. Nothing is said of other benchmarks. `level`:
 /// two-sided error. `None` without ratios; bounds are infinite where one of the intervals is.

@@ -73,7 +73,7 @@ fn command(benchmark: &Benchmark) -> String {
     };
     let command = subject.command.join(" ");
     let added = benchmark.name.strip_prefix(&one_line(&command));
-    if added.is_some_and(only_tells_apart) { command } else { benchmark.name.clone() }
+    if added.is_some_and(only_distinguishes) { command } else { benchmark.name.clone() }
 }
 
 /// The same for tables that have no other place for parameters: with their values where only these tell commands apart.
@@ -84,7 +84,7 @@ fn command_with_values(benchmark: &Benchmark) -> String {
 }
 
 /// What names that are there already get behind them: nothing, ` #2`, ` (2)` or ` (threads=4)`.
-fn only_tells_apart(added: &str) -> bool {
+fn only_distinguishes(added: &str) -> bool {
     let number = added.strip_prefix(" #").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     added.is_empty() || number || (added.starts_with(" (") && added.ends_with(')'))
 }

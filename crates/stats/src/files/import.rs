@@ -1,4 +1,4 @@
-//! Files of other tools as samples. One parser a file; which one is told by the content.
+//! Files of other tools as samples. One parser a file; the content selects it.
 //!
 //! A value keeps what its tool says of it: seconds, loops, exit code, processor time, memory. What has no
 //! place among samples (summaries, rates that follow from times) is left out and named in a note.
@@ -222,7 +222,7 @@ fn utf8(bytes: &[u8]) -> Option<String> {
 #[derive(Debug, Default)]
 struct Gathered {
     benchmarks: Vec<Benchmark>,
-    /// Names that are taken, and how often each was asked for.
+    /// Names that are taken, and how often each was requested.
     names: BTreeMap<String, u64>,
     notes: Vec<String>,
 }
@@ -250,9 +250,9 @@ impl Gathered {
     fn free_name(&mut self, name: String) -> String {
         let mut free = name.clone();
         while self.names.contains_key(&free) {
-            let asked = self.names.entry(name.clone()).or_insert(1);
-            *asked += 1;
-            free = format!("{name} #{asked}");
+            let uses = self.names.entry(name.clone()).or_insert(1);
+            *uses += 1;
+            free = format!("{name} #{uses}");
         }
         self.names.insert(free.clone(), 1);
         free

@@ -1,6 +1,6 @@
 //! Estimate of a single command: its typical time, and the uncertainty.
 //!
-//! Nothing is drawn at random here, so what one run tells about the next must be reckoned with: runs in a row share the
+//! Nothing is drawn at random here, so what one run says about the next counts: runs in a row share the
 //! machine's mood, and a hundred of them may be worth ten.
 
 use crate::describe::distribution::student_quantile_above;
@@ -31,7 +31,7 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     Some(Interval { estimate, low, high, confidence: 1.0 - level, n })
 }
 
-/// Takes times of one command until the interval is as narrow as asked, at the looks of [`LOOKS`].
+/// Takes times of one command until the interval is as narrow as requested, at the looks of [`LOOKS`].
 #[derive(Debug, Clone)]
 pub struct SingleSample {
     precision: f64,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_held_as_often_as_stated() {
+    fn the_interval_contains_the_median_as_often_as_stated() {
         // 5 % and three standard errors.
         for (n, phi, two_modes) in
             [(20, 0.0, false), (100, 0.0, false), (100, 0.0, true), (200, 0.6, false), (400, 0.9, false)]

@@ -2,7 +2,7 @@
 
 use prony_bench::{Commands, Measured, Options, Report};
 use prony_stats::judge::Outcome;
-use prony_stats::ranking::{Place, Standing};
+use prony_stats::ranking::{Rank, Standing};
 use prony_stats::samples::Samples;
 use prony_stats::{Metric, Verdict};
 use prony_text::count;
@@ -21,7 +21,7 @@ pub fn page(measured: &Measured, version: &str) -> String {
     match measured {
         Measured::Commands(commands) => page_of_commands(&commands.options, &commands.report, version),
         Measured::Demos(demos) => {
-            let only = demos.all.first().filter(|_| demos.asked == 1);
+            let only = demos.all.first().filter(|_| demos.requested == 1);
             let outcome = only.and_then(|only| only.report.outcome.as_ref());
             let compared: Vec<(usize, usize, &Outcome)> = outcome.into_iter().map(|outcome| (0, 1, outcome)).collect();
             page_of_pairs(&measured.samples(), &compared, demos.margin, version)
@@ -94,7 +94,7 @@ fn first_line(options: &Options, report: &Report) -> Said {
     let name = |subject: usize| format!("{} {}", letter(subject), options.subjects[subject].name);
     if let Some(ranking) = &report.ranking {
         let first = if ranking.metric == Metric::Rss { "uses the least memory" } else { "is the fastest" };
-        let open = |place: &&Place| place.standing != Standing::Slower;
+        let open = |place: &&Rank| place.standing != Standing::Slower;
         let best: Vec<String> = ranking.places.iter().filter(open).map(|place| name(place.candidate)).collect();
         let is_unclear = ranking.places.iter().any(|place| place.standing == Standing::Unclear);
         let (tone, claim) = match best.as_slice() {
@@ -121,7 +121,7 @@ fn first_line(options: &Options, report: &Report) -> Said {
 }
 
 /// Commands that are known to be slower, in a clause.
-fn of_names(options: &Options, places: &[Place]) -> String {
+fn of_names(options: &Options, places: &[Rank]) -> String {
     let slower = places.iter().filter(|place| place.standing == Standing::Slower).count();
     format!("{}, {slower} of them slower", count(options.subjects.len() as u64, "command"))
 }

@@ -68,7 +68,7 @@ struct OfDemo<'a> {
 
 /// The answer. `rates`: what each build does in a second, of the only demo.
 pub fn answer(demos: &Demos, rates: Vec<Held>) -> Answer<'_> {
-    if let ([only], 1) = (demos.all.as_slice(), demos.asked) {
+    if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
         return Answer::One(Box::new(of_one(&only.options, &only.report, rates)));
     }
     let percent = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite());

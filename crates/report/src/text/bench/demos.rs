@@ -15,7 +15,7 @@ const LISTED: usize = 5;
 
 /// One demo in full, or a row for each of several.
 pub fn text(demos: &Demos) -> String {
-    if let ([only], 1) = (demos.all.as_slice(), demos.asked) {
+    if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
         return of_one(&only.options, &only.report);
     }
     let [a, b] = demos.builds().map(printable_line);
@@ -111,7 +111,7 @@ mod tests {
     use prony_stats::Interval;
 
     #[test]
-    fn a_demo_of_few_frames_is_told_by_its_own() {
+    fn a_demo_of_few_frames_is_reported_by_its_own() {
         let frame_s = Interval { estimate: 0.0052, low: 0.005, high: 0.0054, n: 12, confidence: 0.95 };
         let build = frames::Build { frame_s, normalised_s: 624.0 };
         assert_eq!(duration(&build, 151), "0.785 s for its 151 frames");

@@ -26,7 +26,7 @@ pub enum Term {
     },
 }
 
-/// A term that no configuration tells from others.
+/// A term that no configuration separates from others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alias {
     /// Term that changes only when the others do.
@@ -53,7 +53,7 @@ pub fn aliases(levels: &[usize], configurations: &[&[usize]]) -> Vec<Alias> {
     if distinct.is_empty() {
         return terms.into_iter().map(|term| Alias { term, same_as: Vec::new() }).collect();
     }
-    // The mean of all is the first column: what always is there cannot be told from it.
+    // The mean of all is the first column: what always is there cannot be separated from it.
     let mut columns = vec![vec![1.0; distinct.len()]];
     columns.extend(terms.iter().map(|term| distinct.iter().map(|levels| term.of(levels)).collect()));
     let found = Columns::of(&columns);
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_cross_tells_everything_apart() {
+    fn a_full_cross_separates_everything() {
         let all: Vec<[usize; 2]> = (0..6).map(|at| [at / 2, at % 2]).collect();
         let all: Vec<&[usize]> = all.iter().map(|levels| &levels[..]).collect();
         assert_eq!(aliases(&[3, 2], &all), []);

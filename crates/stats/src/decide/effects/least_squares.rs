@@ -90,7 +90,7 @@ pub fn rows(table: &Table) -> Option<BTreeMap<usize, f64>> {
     if table.len() == names.len() * columns.len() {
         return Some(means(table));
     }
-    // With the columns eliminated, the rows remain: Σ_c (x − mean of c) = Σ_c (row − mean row of c). The first row is held
+    // With the columns eliminated, the rows remain: Σ_c (x − mean of c) = Σ_c (row − mean row of c). The first row is fixed
     // at 0 until the columns are known.
     let place: BTreeMap<usize, usize> = names.iter().enumerate().map(|(place, &row)| (row, place)).collect();
     let mut in_column: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_made_of_others_is_told_with_its_weights() {
+    fn a_column_made_of_others_is_reported_with_its_weights() {
         let columns = Columns::of(&[vec![1.0; 4], vec![0.0, 1.0, 0.0, 1.0], vec![1.0, 0.0, 1.0, 0.0], vec![0.0; 4]]);
         assert_eq!(columns.kept, [0, 1]);
         let parts = &columns.made_of[&2];

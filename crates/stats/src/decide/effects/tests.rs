@@ -50,14 +50,14 @@ impl Imitated {
 /// Shares of intervals that hold the truth, of 2,000: of the first effect, of the interaction.
 fn covered(imitated: &Imitated) -> [f64; 2] {
     const STUDIES: u64 = 2000;
-    let mut held = [0.0; 2];
+    let mut hits = [0.0; 2];
     for at in 0..STUDIES {
         let found = effects(&imitated.design(&mut Seed::new(at)), 0.05);
         let first = &found.effects[0].size.interval;
-        held[0] += f64::from(u8::from(!first.excludes(0.2 + imitated.extra / 2.0)));
-        held[1] += f64::from(u8::from(!found.interactions[0].size.interval.excludes(imitated.extra)));
+        hits[0] += f64::from(u8::from(!first.excludes(0.2 + imitated.extra / 2.0)));
+        hits[1] += f64::from(u8::from(!found.interactions[0].size.interval.excludes(imitated.extra)));
     }
-    held.map(|count| count / STUDIES as f64)
+    hits.map(|count| count / STUDIES as f64)
 }
 
 #[test]
@@ -104,20 +104,20 @@ fn on_one_machine(workloads: usize, repeats: u32, seed: &mut Seed) -> (Design, f
 fn an_interval_of_one_machine_holds_what_its_very_workloads_gain() {
     const STUDIES: u64 = 2000;
     for (workloads, repeats) in [(1, 5), (2, 2), (2, 5), (6, 2), (6, 5)] {
-        let (mut held, mut like_these, mut reaches) = (0, 0, Vec::new());
+        let (mut hits, mut like_these, mut reaches) = (0, 0, Vec::new());
         for at in 0..STUDIES {
             let (design, truth) = on_one_machine(workloads, repeats, &mut Seed::new(at));
             let size = effects(&design, 0.05).effects.remove(0).size;
             assert_eq!(size.of, Over::Repeats);
             assert_eq!(size.over, if workloads == 1 { Over::Repeats } else { Over::Workloads });
             assert_eq!(size.others.is_some(), workloads > 2, "one or two workloads tell nothing of others");
-            held += usize::from(!size.interval.excludes(truth));
+            hits += usize::from(!size.interval.excludes(truth));
             like_these += usize::from(size.others.is_some_and(|others| !others.excludes(0.2)));
             reaches.push(size.interval.width() / 2.0);
         }
         // Satterthwaite's freedom is an estimate, which of two by two repeats is a rough one: a little to the safe side.
         let share = |count: usize| count as f64 / STUDIES as f64;
-        assert!((0.935..=0.98).contains(&share(held)), "{workloads} × {repeats}: {}", share(held));
+        assert!((0.935..=0.98).contains(&share(hits)), "{workloads} × {repeats}: {}", share(hits));
         if workloads > 2 {
             assert!((0.935..=0.965).contains(&share(like_these)), "{workloads} × {repeats}: {}", share(like_these));
         }
@@ -142,7 +142,7 @@ fn without_repeats_the_spread_of_workloads_is_all_there_is() {
 #[test]
 fn an_interval_from_all_pairs_would_hold_the_truth_half_of_the_time() {
     const STUDIES: u64 = 2000;
-    let mut held = 0;
+    let mut hits = 0;
     for at in 0..STUDIES {
         let imitated = Imitated { machines: 6, workloads: 3, repeats: 3, extra: 0.0, lost: 0.0 };
         let design = imitated.design(&mut Seed::new(at));
@@ -150,14 +150,14 @@ fn an_interval_from_all_pairs_would_hold_the_truth_half_of_the_time() {
         let edges = cells.edges(0, 0, 1);
         let pooled: Vec<f64> = cells.pairs(&edges, 0, 1).iter().map(|pair| pair.d).collect();
         let interval = student_interval(&pooled, 0.05).expect("there are pairs");
-        held += usize::from(!interval.excludes(0.2));
+        hits += usize::from(!interval.excludes(0.2));
     }
-    let share = held as f64 / STUDIES as f64;
+    let share = hits as f64 / STUDIES as f64;
     assert!((0.3..0.6).contains(&share), "{share}");
 }
 
 #[test]
-fn machines_without_an_effect_are_told_so_seldom_even_of_many_questions() {
+fn an_effect_is_seldom_claimed_where_there_is_none_even_with_many_questions() {
     // Four factors of two levels: 4 effects and 6 interactions, and one factor of three: beyond ten together.
     const STUDIES: u64 = 1000;
     let mut wrong = 0;

@@ -2,7 +2,7 @@
 //!
 //! Westfall & Young 1993, step-down maxT: the signs of whole pairs are flipped at random, and a frame counts when it
 //! stands out farther than the farthest of all frames does in all but a share α of the flips. Frames that count are taken out, and
-//! the others asked again, as a large difference stands out under many flips too and would hide a smaller one. It holds
+//! the others tested again, as a large difference stands out under many flips and would hide a smaller one. It holds
 //! whatever frames have in common. Holm or Benjamini–Hochberg would need each frame's own p value below α/frames, which a
 //! handful of pairs cannot reach: with 12 of them the least is 2⁻¹¹.
 

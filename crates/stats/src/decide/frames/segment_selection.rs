@@ -6,7 +6,7 @@
 //! replays of a pair were undisturbed, and left out where one was not.
 //!
 //! Of each segment of frames, this many pairs are kept, those with the least disturbance; every segment with as many, so each
-//! counts for what it takes. How disturbed a segment is, is told by its neighbours, above the level of the pair as a
+//! counts for what it takes. How disturbed a segment is follows from its neighbours, above the level of the pair as a
 //! whole, and by its own times only where they are far above the best. So what a build scatters by itself, from frame
 //! to frame or from process to process (where its memory came to lie), is kept as it comes up to some per cent;
 //! a choice by the own time alone would keep the fast runs of the build that scatters more. What is farther out
@@ -27,7 +27,7 @@ const NEIGHBOURS: usize = 1;
 /// Of its own, a segment may be so much above its pair, as log of a·b: what builds scatter by themselves is less.
 /// Without this limit the error was three to ten times as large there, with a half of it or twice it about the same.
 const OWN_SCATTER: f64 = 0.1;
-/// With fewer segments there is nobody to tell.
+/// With fewer segments there are too few neighbours.
 const SEGMENTS_MIN: usize = 8;
 /// Tolerance for undisturbed segments above the minimum of the pairs, because the minimum itself is partly luck.
 const UNDISTURBED: f64 = 0.05;
@@ -107,7 +107,7 @@ impl Segments {
         let segments = self.sizes.len();
         let level = |pair: usize, segment: usize| {
             let product = self.a[pair][segment] * self.b[pair][segment];
-            // A segment without any time tells nothing, and must not be the best there is.
+            // A segment without any time says nothing, and must not be the best there is.
             if product > 0.0 { product.ln() } else { 0.0 }
         };
         let mut levels: Vec<Vec<f64>> =
@@ -162,7 +162,7 @@ mod tests {
         let totals: Vec<f64> = kept.iter().map(|pairs| pairs.iter().map(|pair| pair.a).sum()).collect();
         // Whole: 8 pairs with 3 ms each; half of the pairs of each segment, at full speed: 8 of 1 ms; a quarter: 4.
         assert!((totals[0] - 24e-3).abs() < 1e-9, "{totals:?}");
-        // Beside the border, the two segments on the far side are told to be disturbed and are not.
+        // Beside the border, the two segments on the far side are taken to be disturbed and are not.
         assert!((totals[1] - 8e-3).abs() < 1.7e-3 && (totals[2] - 4e-3).abs() < 0.9e-3, "{totals:?}");
     }
 

@@ -48,7 +48,7 @@ pub struct Outcome {
     pub forecast: Option<Forecast>,
     /// Signed ranks; of replays, sums of frames.
     pub cpu: MetricBlock,
-    /// Signs; `None` where a run's wait could not be told.
+    /// Signs; `None` where a run's wait is unknown.
     pub uncontended: Option<MetricBlock>,
     /// Wall time, by signed ranks.
     pub wall: MetricBlock,
@@ -161,7 +161,7 @@ pub(super) struct Evidence {
     /// [`Plan::tolerates`](super::Plan::tolerates).
     pub tolerates: bool,
     /// The only metric to judge.
-    pub asked: Option<Metric>,
+    pub metric: Option<Metric>,
     /// CPU time is most of uncontended time.
     pub computes: bool,
     pub cpu: Seen,
@@ -201,7 +201,7 @@ impl Evidence {
         if verdict == Verdict::Unclear && !judged.is_empty() && judged_n < seen.needed {
             reasons.push(Reason::TooFewPairs { pairs: judged_n, needed: seen.needed });
         }
-        if judged == [Metric::Wall] && self.asked.is_none() && self.pairs > 0 {
+        if judged == [Metric::Wall] && self.metric.is_none() && self.pairs > 0 {
             reasons.push(Reason::WaitUnknown);
         }
         if self.left_out > 0 && judged == [Metric::Rss] {
@@ -232,7 +232,7 @@ impl Evidence {
     /// Metrics that are judged; what the user waits for comes last. Empty if that is unknown.
     fn judged(&self) -> Vec<Metric> {
         let known = |seen: &Seen| seen.difference.is_some();
-        match (self.asked, &self.uncontended) {
+        match (self.metric, &self.uncontended) {
             (Some(Metric::Uncontended), None) | (Some(Metric::AllocatedBytes | Metric::Allocations), _) => Vec::new(),
             (Some(metric), _) => vec![metric],
             (None, Some(_)) if self.computes => vec![Metric::Cpu, Metric::Uncontended],
@@ -261,8 +261,8 @@ impl Evidence {
             &[only] => self.by_one(only),
             _ => self.by_cpu_and_net(reasons),
         };
-        let told = judged.contains(&Metric::Cpu) || self.asked.is_some();
-        if !told && cpu.excludes(0.0) && direction(&cpu) != found.0 {
+        let is_covered = judged.contains(&Metric::Cpu) || self.metric.is_some();
+        if !is_covered && cpu.excludes(0.0) && direction(&cpu) != found.0 {
             reasons.push(Reason::CpuDiffers { cpu: cpu.estimate });
         }
         found
@@ -325,7 +325,7 @@ impl Evidence {
         let from_zero = headline.estimate.abs();
         let to_margin = self.margin - from_zero;
         let delta = match self.tolerates {
-            // Nobody can wait until an estimate at the margin is told from it.
+            // No number of pairs separates an estimate at the margin from it.
             true if to_margin > 0.0 => to_margin.max(TOLERATED_MIN * self.margin),
             true => from_zero,
             false => from_zero.max(to_margin),

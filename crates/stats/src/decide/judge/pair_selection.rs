@@ -28,7 +28,7 @@ const PAIRS_MIN: usize = 24;
 const NEIGHBOURS: usize = 2;
 /// Leaving pairs out must promise more information than luck does: by this many standard errors of ln σ², √(2.5/n).
 const ERRORS_MIN: f64 = 1.5;
-/// The largest tenth of the scatter tells nothing of the rest.
+/// The largest tenth of the scatter says nothing about the rest.
 const SCATTER_KEPT: f64 = 0.9;
 /// Shares of the pairs that may be kept.
 const SHARES: [f64; 7] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];

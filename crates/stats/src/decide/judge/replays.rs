@@ -18,7 +18,7 @@ const PAIRS_MIN: usize = 24;
 /// The interval between looks is made again when there are so much more pairs: it costs as much as a look.
 const LIVE_GROWTH: f64 = 1.1;
 
-/// Takes pairs of replays, is asked at set times, and answers once, as [`super::Judge`] does of runs.
+/// Takes pairs of replays, is queried at set times, and answers once, as [`super::Judge`] does of runs.
 ///
 /// Judged is CPU time, as a replay waits for nothing, in the frames in which the machine was fast, with the signs of whole pairs flipped
 /// ([`crate::infer::sign_flips`]). How long the machine's disturbances are and how often they come is
@@ -136,7 +136,7 @@ impl Look for ReplayJudge {
             pairs,
             margin: self.plan.margin,
             tolerates: self.plan.tolerates,
-            asked: Some(Metric::Cpu),
+            metric: Some(Metric::Cpu),
             computes: true,
             cpu: self.cpu(share),
             uncontended: None,

@@ -54,7 +54,7 @@ fn missed(outcomes: &[Outcome], truth: f64) -> usize {
 }
 
 #[test]
-fn equal_builds_are_told_apart_as_seldom_as_promised_whatever_the_noise() {
+fn equal_builds_are_called_different_as_seldom_as_promised_whatever_the_noise() {
     const EACH: usize = 500;
     let mut false_alarms = 0;
     for noise in NOISES {

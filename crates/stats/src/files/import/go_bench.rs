@@ -205,7 +205,7 @@ fn import_text(text: &str) -> Result<Import, ImportError> {
         let measured =
             Measured { allocated_bytes: allocated("B/op"), allocations: allocated("allocs/op"), ..Measured::default() };
         run.measured = (measured != Measured::default()).then(|| Box::new(measured));
-        // The bytes of each operation, of which Go tells the rate only: `b.SetBytes`.
+        // The bytes of each operation, of which Go reports only the rate: `b.SetBytes`.
         if let Some(bytes) = of("MB/s").filter(|rate| *rate > 0.0).map(|rate| (rate * 1e6 * ns * 1e-9).round()) {
             bytes_of.entry(identity).or_insert(bytes);
         }

@@ -149,7 +149,7 @@ pub(super) fn without_odd_numbers(bytes: &[u8]) -> Option<Vec<u8>> {
 impl Owns for Entry {}
 
 impl Entry {
-    /// Before version 1.5 only the end of its name tells an aggregate.
+    /// Before version 1.5 only the end of its name marks an aggregate.
     fn is_iteration(&self) -> bool {
         match self.run_type.as_deref() {
             Some(kind) => kind == "iteration",

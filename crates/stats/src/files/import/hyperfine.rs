@@ -88,7 +88,7 @@ enum Unit {
 /// The newest version that is known.
 const NEWEST: u64 = 2;
 
-/// Each command is looked up among all, and a comparison of more would help nobody.
+/// Each command is looked up among all, and a comparison of more is of no use.
 const MOST_RESULTS: usize = 10_000;
 
 /// Reads a file of either version.

@@ -24,7 +24,7 @@ fn golden_criterion(names: &[&str]) -> Import {
 }
 
 /// What a reader of the file would check by eye.
-fn told(name: &str, import: &Import) -> String {
+fn summary(name: &str, import: &Import) -> String {
     let mut out = format!("{name}: {}\n", import.format.name());
     for note in &import.notes {
         let _ = writeln!(out, "  note: {note}");
@@ -63,9 +63,9 @@ fn files_of_the_real_tools_are_read() {
     ];
     let mut all: Vec<String> = files
         .iter()
-        .map(|name| told(name, &import(&golden(name)).unwrap_or_else(|error| panic!("{name}: {error}"))))
+        .map(|name| summary(name, &import(&golden(name)).unwrap_or_else(|error| panic!("{name}: {error}"))))
         .collect();
-    all.push(told("criterion", &golden_criterion(&["copy-vec-64", "flat-s", "sum"])));
+    all.push(summary("criterion", &golden_criterion(&["copy-vec-64", "flat-s", "sum"])));
     insta::assert_snapshot!(all.join("\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Metadata: names and values that describe a benchmark or a run, with the types that pyperf asks for.
+//! Metadata: names and values that describe a benchmark or a run, with the types that pyperf requires.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ fn missed((m, n): (usize, usize), spread: f64, phi: f64, far_out: bool) -> f64 {
 }
 
 #[test]
-fn equal_samples_are_told_apart_as_seldom_as_promised() {
+fn equal_samples_are_called_different_as_seldom_as_promised() {
     // 5 % and three standard errors of a thousand comparisons.
     const LIMIT: f64 = 0.071;
     for sizes in [(5, 5), (10, 10), (20, 20), (40, 10), (100, 100)] {

@@ -95,7 +95,7 @@ fn holds(what: &str, outcomes: &[Outcome], truth: f64, lean_max: f64) {
 }
 
 #[test]
-fn equal_builds_are_told_apart_as_seldom_as_promised() {
+fn equal_builds_are_called_different_as_seldom_as_promised() {
     for (what, world) in [("busy", BUSY), ("quiet", QUIET), ("steady noise", STEADY_NOISE)] {
         holds(what, &outcomes(world, |_| 0.0, 80, 200), 0.0, 0.003);
     }

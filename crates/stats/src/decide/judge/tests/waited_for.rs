@@ -28,7 +28,7 @@ fn outcomes(each: usize, noise: Noise, programs: [Program; 2], effect: f64) -> V
 }
 
 #[test]
-fn equal_programs_with_threads_or_sleep_are_told_apart_as_seldom_as_promised() {
+fn equal_programs_with_threads_or_sleep_are_called_different_as_seldom_as_promised() {
     const EACH: usize = 300;
     for program in [Program { sleeps_s: 0.0, ..SLEEPER }, SLEEPER, SERVER] {
         let mut false_alarms = 0;
@@ -99,8 +99,9 @@ fn of_a_server_that_waits_the_time_of_an_answer_is_judged() {
     let outcomes = outcomes(EACH, Noise::White, [SERVER; 2], 1.01f64.ln());
     let same = count(&outcomes, |outcome| outcome.verdict == Verdict::Same);
     assert!(same >= at_least(EACH, 0.7), "{same} of {EACH}");
-    let told = |outcome: &Outcome| outcome.reasons.iter().any(|reason| matches!(reason, Reason::CpuDiffers { .. }));
-    assert!(count(&outcomes, told) >= EACH / 2, "{:?}", outcomes[0]);
+    let has_reason =
+        |outcome: &Outcome| outcome.reasons.iter().any(|reason| matches!(reason, Reason::CpuDiffers { .. }));
+    assert!(count(&outcomes, has_reason) >= EACH / 2, "{:?}", outcomes[0]);
 }
 
 #[test]

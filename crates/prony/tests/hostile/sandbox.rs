@@ -13,7 +13,7 @@ use prony_demo::{
 use prony_testing::scratch::Scratch;
 
 /// A directory of the test's own; the temporary directory of its commands is `tmp` there.
-pub struct Place(Scratch);
+pub struct Sandbox(Scratch);
 
 /// A demo in the making.
 #[derive(Debug, Default)]
@@ -34,11 +34,11 @@ pub struct Made<'a> {
     pub records: &'a [Record],
 }
 
-impl Place {
-    pub fn new() -> Place {
+impl Sandbox {
+    pub fn new() -> Sandbox {
         let scratch = Scratch::new("hostile").with_variable("TMPDIR", "tmp");
         scratch.directory("tmp");
-        Place(scratch)
+        Sandbox(scratch)
     }
 
     /// Writes `x.demo`.
@@ -97,7 +97,7 @@ impl Place {
     }
 }
 
-impl Deref for Place {
+impl Deref for Sandbox {
     type Target = Scratch;
 
     fn deref(&self) -> &Scratch {
