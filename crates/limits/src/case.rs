@@ -194,7 +194,8 @@ impl Measured {
     /// Summary of its values: those of undisturbed samples, if there are at least three, otherwise of all. `None`
     /// without values.
     pub fn figure(&self) -> Option<Figure> {
-        let (values, samples): (Vec<f64>, Vec<&Sample>) = self.counted().map(|(value, sample)| (*value, sample)).unzip();
+        let (values, samples): (Vec<f64>, Vec<&Sample>) =
+            self.counted().map(|(value, sample)| (*value, sample)).unzip();
         let ascending = sorted(&values);
         let (low, high) = (*ascending.first()?, *ascending.last()?);
         let median = median_of_sorted(&ascending)?;

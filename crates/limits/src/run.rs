@@ -86,8 +86,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Takes what an earlier run on the same machine measured of experiments that were not `requested` of this one, and, where
-    /// only some of their cases were (`in_part`), all other cases.
+    /// Takes from an earlier run on the same machine the cases of experiments not in `requested`. If this run measured only some
+    /// cases of those in it (`in_part`), takes their other cases too.
     pub fn keep(&mut self, earlier: Limits, requested: &[Experiment], in_part: bool) {
         if earlier.fingerprint != self.fingerprint {
             return;

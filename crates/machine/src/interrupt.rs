@@ -45,7 +45,8 @@ impl Interrupt {
 
     fn of(signals: &[i32], second_ends: bool) -> io::Result<Interrupt> {
         let (receiver, sender) = UnixStream::pair()?;
-        let mut interrupt = Interrupt { requested: Arc::default(), came: Vec::new(), receiver, sender, actions: Vec::new() };
+        let mut interrupt =
+            Interrupt { requested: Arc::default(), came: Vec::new(), receiver, sender, actions: Vec::new() };
         for &signal in signals {
             if second_ends {
                 // Before the flag is set: the first signal finds it down, the second one up.

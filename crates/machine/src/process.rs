@@ -154,7 +154,8 @@ impl Runner {
         }
         let rss_is_known = account.rss_max_bytes > own_rss_max_bytes;
         // Read where it is of use only.
-        let received = self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::received);
+        let received =
+            self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::received);
         let rss_max_bytes = match rss_is_known {
             true => Some(account.rss_max_bytes),
             false => reported_rss(&account, received.as_ref()),

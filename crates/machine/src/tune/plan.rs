@@ -135,7 +135,8 @@ impl Planner<'_> {
     /// A file that is there and readable; `None` as value only watches it.
     fn file(&mut self, knob: Knob, path: &str, requested: Option<String>) {
         if let Ok(before) = self.tree.read(path) {
-            let resource = Resource::File { path: path.to_owned(), before, asked: requested, found: None, settled: None };
+            let resource =
+                Resource::File { path: path.to_owned(), before, asked: requested, found: None, settled: None };
             self.plan.changes.push(Change { knob, stage: Stage::Planned, resource });
         }
     }

@@ -28,7 +28,7 @@ fn told(files: &[Loaded], args: &CompareArgs) -> String {
         Ok(compared) => compared,
         Err(error) => return failure(error).to_string(),
     };
-    let asked = Asked { left_out, ..asked(args) };
+    let asked = CompareOptions { left_out, ..asked(args) };
     let warnings: String = warnings(&asked, &compared).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let exit = Exit::of(compared.iter().map(Compared::verdict));
     format!("{}{warnings}exit: {exit:?}\n", text::compare::text(&asked, &compared))
