@@ -84,7 +84,7 @@ impl Area {
         Area::mapped(bytes, kind, 0)
     }
 
-    /// Memory that the kernel was asked to populate at once: by `MAP_POPULATE`, or for [`PageKind::Transparent`], which has to be requested
+    /// Memory that the kernel populated at once: by `MAP_POPULATE`, or for [`PageKind::Transparent`], which has to be requested
     /// between the two, by `MADV_POPULATE_WRITE` (Linux 5.14).
     ///
     /// # Errors

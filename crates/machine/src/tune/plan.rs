@@ -241,11 +241,11 @@ impl Planner<'_> {
             if now.within(cpus).is_empty() {
                 continue;
             }
-            let kept_on = match now.within(others) {
+            let affinity = match now.within(others) {
                 kept if kept.is_empty() => others.clone(),
                 kept => kept,
             };
-            self.file(Knob::Interrupts, &path, Some(kept_on.to_string()));
+            self.file(Knob::Interrupts, &path, Some(affinity.to_string()));
         }
         "no /proc/irq".to_owned()
     }
