@@ -575,13 +575,13 @@ impl<'a> Run<'a> {
 
     fn built(&mut self, position: usize) -> Result<Built, Stop> {
         let commit = &self.history.commits[position];
-        if self.interrupt.is_some_and(Interrupt::is_asked) {
+        if self.interrupt.is_some_and(Interrupt::is_requested) {
             return Err(Stop::Interrupted);
         }
         (self.progress)(Progress::Building(commit));
         match self.trees.build(commit, self.interrupt) {
             // Ctrl-C reaches a `git` as well.
-            Err(_) if self.interrupt.is_some_and(Interrupt::is_asked) => Err(Stop::Interrupted),
+            Err(_) if self.interrupt.is_some_and(Interrupt::is_requested) => Err(Stop::Interrupted),
             built => Ok(built?),
         }
     }
@@ -613,7 +613,7 @@ impl<'a> Run<'a> {
         let (mut done, mut diverged, mut verified_bytes) = (0, 0, 0);
         let mut first: Option<ReplayReport> = None;
         while done < replays && (all || diverged == 0) {
-            if self.interrupt.is_some_and(Interrupt::is_asked) {
+            if self.interrupt.is_some_and(Interrupt::is_requested) {
                 return Err(Stop::Interrupted);
             }
             let report = match replayer.replay(&mut |_| ()) {

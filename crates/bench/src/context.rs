@@ -80,7 +80,7 @@ impl<'a> RunContext<'a> {
     }
 
     pub fn is_interrupted(&self) -> bool {
-        self.interrupt.is_some_and(Interrupt::is_asked)
+        self.interrupt.is_some_and(Interrupt::is_requested)
     }
 
     /// Prepares and runs a command once.

@@ -161,7 +161,7 @@ type Replay = Result<ReplayReport, ReplayError>;
 
 /// Before each replay: what is measured is kept, but another replay is not waited for.
 fn go_on(interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
-    if interrupt.is_some_and(Interrupt::is_asked) { Err(DemoEnded::Interrupted) } else { Ok(()) }
+    if interrupt.is_some_and(Interrupt::is_requested) { Err(DemoEnded::Interrupted) } else { Ok(()) }
 }
 
 /// Replays both builds at once on one CPU, in this order; what came of A and of B.

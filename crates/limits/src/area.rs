@@ -1,4 +1,4 @@
-//! Memory to measure on: touched before, on pages of a kind that is asked for and then looked up.
+//! Memory to measure on: touched before, on pages of a kind that is requested and then looked up.
 
 use std::fmt;
 use std::io;
@@ -84,8 +84,8 @@ impl Area {
         Area::mapped(bytes, kind, 0)
     }
 
-    /// Memory that the kernel was asked to populate at once: by `MAP_POPULATE`, or for [`PageKind::Transparent`], which has to be asked
-    /// for between the two, by `MADV_POPULATE_WRITE` (Linux 5.14).
+    /// Memory that the kernel populated at once: by `MAP_POPULATE`, or for [`PageKind::Transparent`], which has to be requested
+    /// between the two, by `MADV_POPULATE_WRITE` (Linux 5.14).
     ///
     /// # Errors
     /// As [`Area::untouched`].
@@ -115,7 +115,7 @@ impl Area {
     fn mapped(bytes: usize, kind: PageKind, flags: i32) -> Result<Area, AreaError> {
         let failed = |error| AreaError { bytes, kind, error };
         let flags = match kind {
-            // Reserved now: whoever touches a page that is not there any more is killed.
+            // Reserved now: a process that touches a page that is not there any more is killed.
             PageKind::Reserved => flags | libc::MAP_HUGETLB,
             _ => flags | libc::MAP_NORESERVE,
         };
@@ -170,7 +170,7 @@ impl Area {
         self.kind
     }
 
-    /// The share of the memory that lies on huge pages, 0 to 1, as the kernel tells; `None` where it does not.
+    /// The share of the memory that lies on huge pages, 0 to 1, as the kernel reports; `None` where it does not.
     ///
     /// `AnonHugePages` and `Private_Hugetlb` of `/proc/self/smaps`, Documentation/filesystems/proc.rst.
     pub fn huge_share(&self) -> Option<f64> {
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_pages_are_small_and_an_area_is_as_long_as_asked() {
+    fn small_pages_are_small_and_an_area_has_the_requested_length() {
         let area = Area::touched(3 << 20, PageKind::Small).expect("3 MiB");
         assert_eq!(area.len(), 3 << 20);
         assert_eq!(area.huge_share(), Some(0.0));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_were_promised_to_somebody_are_not_free() {
+    fn reserved_pages_are_not_free() {
         let text = "HugePages_Total:      64\nHugePages_Free:       40\nHugePages_Rsvd:       32\nHugepagesize:       2048 kB\n";
         assert_eq!(free_huge_bytes(text), 8 * HUGE_BYTES);
         assert_eq!(free_huge_bytes(&text.replace("2048", "1048576")), 0);

@@ -194,7 +194,8 @@ impl Measured {
     /// Summary of its values: those of undisturbed samples, if there are at least three, otherwise of all. `None`
     /// without values.
     pub fn figure(&self) -> Option<Figure> {
-        let (values, samples): (Vec<f64>, Vec<&Sample>) = self.told().map(|(value, sample)| (*value, sample)).unzip();
+        let (values, samples): (Vec<f64>, Vec<&Sample>) =
+            self.counted().map(|(value, sample)| (*value, sample)).unzip();
         let ascending = sorted(&values);
         let (low, high) = (*ascending.first()?, *ascending.last()?);
         let median = median_of_sorted(&ascending)?;
@@ -219,7 +220,7 @@ impl Measured {
     }
 
     /// The values and samples that figures are made of.
-    fn told(&self) -> impl Iterator<Item = (&f64, &Sample)> {
+    fn counted(&self) -> impl Iterator<Item = (&f64, &Sample)> {
         let only_clean = self.series.is_clean();
         let all = self.values.iter().zip(&self.series.samples);
         all.filter(move |(_, sample)| !only_clean || sample.taint.is_none())
@@ -246,7 +247,7 @@ impl Measured {
     }
 
     fn range_of(&self, of: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
-        let ascending = sorted(&self.told().map(|(_, sample)| of(sample)).collect::<Vec<_>>());
+        let ascending = sorted(&self.counted().map(|(_, sample)| of(sample)).collect::<Vec<_>>());
         Some([*ascending.first()?, median_of_sorted(&ascending)?, *ascending.last()?])
     }
 }

@@ -77,7 +77,7 @@ pub struct CaseContext {
     pub file: Option<File>,
 }
 
-/// Two areas of each kind of page, made when they are first asked for: the first holds [`Contents::Noise`] and is only read, the
+/// Two areas of each kind of page, made when they are first used: the first holds [`Contents::Noise`] and is only read, the
 /// second is written.
 #[derive(Debug)]
 pub struct Memory {

@@ -69,7 +69,7 @@ pub struct Code {
     loop_end: u64,
 }
 
-// SAFETY: nobody writes to the memory after `emit`, and every thread may execute it.
+// SAFETY: nothing writes to the memory after `emit`, and every thread may execute it.
 unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
@@ -103,7 +103,7 @@ impl Code {
         let pad = (offset as u64).wrapping_sub(start) % LINE_BYTES;
         let (bytes, start, end) = assembled(pad as usize, base)?;
         assert!(bytes.len() <= mapped, "padding is below a line, and two were added");
-        // SAFETY: `at` is a writable mapping of at least this many bytes that nobody else knows.
+        // SAFETY: `at` is a writable mapping of at least this many bytes that nothing else uses.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.as_ptr(), bytes.len()) };
         // SAFETY: the mapping is ours as a whole.
         if unsafe { libc::mprotect(at.as_ptr().cast(), mapped, libc::PROT_READ | libc::PROT_EXEC) } != 0 {
@@ -189,7 +189,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever ran the code borrowed it.
+        // SAFETY: the mapping is ours, and running the code borrows it.
         unsafe { libc::munmap(self.at.as_ptr().cast(), self.mapped) };
     }
 }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_lies_where_it_was_asked_to() {
+    fn a_loop_lies_at_the_requested_offset() {
         for offset in [0, 1, 17, 63] {
             let code = sum(offset);
             assert_eq!(code.loop_start % 64, offset as u64);

@@ -1,8 +1,8 @@
 //! Limits of this hardware: bandwidth, latency, ports, branches, decoding, faults, files, datagrams.
 //!
-//! [`run`] plans the asked [`Experiment`]s as cases, runs all cases in an order drawn by a seed, and answers with [`Limits`].
+//! [`run`] plans the requested [`Experiment`]s as cases, runs all cases in an order drawn by a seed, and answers with [`Limits`].
 //! Loops are bytes that are emitted at run time and disassembled from the memory in which they ran, so that every number has its
-//! machine code beside it. Each sample stands between two probes: how fast this core counts, and whether somebody shares it.
+//! machine code beside it. Each sample stands between two probes: how fast this core counts, and whether another thread shares it.
 //! [`encode`] makes the file; [`shares`] says how near a workload came.
 //!
 //! Loops of machine code exist on x86-64. Elsewhere what needs them is reported as unsupported, and the rest is measured.

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_cannot_work_says_why_and_nobody_waits_for_it() {
+    fn a_thread_that_cannot_work_says_why_and_is_not_waited_for() {
         let mut tester = Tester::new(Effort::QUICK, Probe::new().expect("a page"));
         let cpu = first_allowed();
         let make = |place: usize| -> Result<Work<'_>, Unsupported> {

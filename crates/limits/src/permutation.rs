@@ -2,8 +2,8 @@
 
 use prony_stats::Seed;
 
-/// A permutation of 0 to `n` − 1 that is one cycle through all of them: whoever follows it from anywhere sees every element
-/// before it sees one again. A random permutation of another kind would have short cycles that a cache holds.
+/// A permutation of 0 to `n` − 1 that is one cycle through all of them: following it from anywhere visits every element
+/// before it visits one again. A random permutation of another kind would have short cycles that a cache holds.
 ///
 /// `n` up to 2³². Sattolo, "An algorithm to generate a random cyclic permutation", Information Processing Letters 22, 1986.
 pub fn single_cycle(n: u32, seed: &mut Seed) -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! Two short loops that bracket every sample: what the core's clock is, and whether somebody shares the core.
+//! Two short loops that bracket every sample: what the core's clock is, and whether another thread shares the core.
 //!
 //! The clock comes from adds of two registers that each wait for the one before, one cycle each on every core of the last twenty
 //! years. Adds of an immediate would not do: Golden Cove and later fold chains of them while they are renamed, six a cycle
@@ -12,7 +12,7 @@ use crate::ticks::{now_ns, overhead_ns};
 /// Adds that wait for each other, in a turn of the loop.
 #[cfg(target_arch = "x86_64")]
 const ADDS: u64 = 96;
-/// Nops in a turn of the loop: so many that a mispredicted end of a turn, as other loops at some addresses bring about, hardly counts.
+/// Nops in a turn of the loop: enough that a mispredicted end of a turn, as other loops at some addresses bring about, hardly counts.
 #[cfg(target_arch = "x86_64")]
 const NOPS: u64 = 960;
 /// Turns: 24,000 cycles, some 8 µs, of which the turn that leaves the loop, mispredicted, is one in a thousand.

@@ -86,16 +86,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Takes what an earlier run on the same machine measured of experiments that this one was not asked for, and of those that
-    /// it was asked for only some cases of (`in_part`), all other cases.
-    pub fn keep(&mut self, earlier: Limits, asked: &[Experiment], in_part: bool) {
+    /// Takes from an earlier run on the same machine the cases of experiments not in `requested`. If this run measured only some
+    /// cases of those in it (`in_part`), takes their other cases too.
+    pub fn keep(&mut self, earlier: Limits, requested: &[Experiment], in_part: bool) {
         if earlier.fingerprint != self.fingerprint {
             return;
         }
         let known: HashSet<(Experiment, String)> =
             self.measured.iter().map(|measured| (measured.experiment, measured.name.clone())).collect();
         let stays = |experiment: Experiment, name: &str| {
-            !asked.contains(&experiment) || (in_part && !known.contains(&(experiment, name.to_owned())))
+            !requested.contains(&experiment) || (in_part && !known.contains(&(experiment, name.to_owned())))
         };
         self.measured
             .extend(earlier.measured.into_iter().filter(|measured| stays(measured.experiment, &measured.name)));
@@ -150,7 +150,7 @@ pub enum RunError {
     Code(String),
 }
 
-/// Measures the cases of the chosen experiments. `stop`: asked before each case; `tell`: called before each case.
+/// Measures the cases of the chosen experiments. `stop`: checked before each case; `tell`: called before each case.
 ///
 /// # Errors
 /// [`RunError`]; a case that cannot run here is [`Limits::skipped`], not an error.
@@ -260,7 +260,7 @@ fn plan(experiments: &[Experiment], setting: &Setting) -> (Vec<Case>, Vec<Skippe
     (cases, skipped)
 }
 
-/// An order that nobody chose: what drifts, as the temperature, then spreads over all cases (Fisher & Yates).
+/// A random order: what drifts, as the temperature, then spreads over all cases (Fisher & Yates).
 fn order(n: usize, seed: &mut Seed) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     for place in (1..n).rev() {

@@ -29,7 +29,7 @@ pub struct Share {
     pub contaminated: f64,
 }
 
-/// The limits that a rate may be held against, in the order of what was measured.
+/// The limits that a rate may be compared with, in the order of what was measured.
 ///
 /// Bytes: loads, stores and copies of each level, stores of zeros, and of several cores together. Operations: instructions of each port, chased
 /// loads of each level, mispredicted branches, system calls and datagrams; per second of one core at the clock that was measured.
@@ -39,7 +39,7 @@ pub fn shares(measured: &[Measured], rate: Rate) -> Vec<Share> {
 
 /// The limit that stands for all where one has to: of bytes, what one thread loads from memory, of operations, the adds of a core.
 /// `None` where it was not measured. Nothing says what bounds a workload; this is the same limit for the same work wherever it is
-/// told.
+/// shown.
 pub fn reference(shares: &[Share], rate: Rate) -> Option<&Share> {
     let usual = match rate {
         Rate::Bytes(_) => "DRAM load,",
@@ -84,7 +84,7 @@ fn bytes_limit(measured: &Measured) -> Option<String> {
     let pages = measured.fact("pages").unwrap_or("usual");
     match (measured.experiment, measured.fact("way")?, measured.fact("level"), measured.fact("threads")) {
         (Experiment::Bandwidth, way, Some(level), _) => Some(format!("{level} {way}, {pages} pages")),
-        // A case of its own: whoever stores anything else does not reach it.
+        // A case of its own: stores of anything else do not reach it.
         (Experiment::Contents, way, Some(level), _) if measured.fact("contents") == Some("zeros") => {
             ["store", "NT store", "rep stosb"].contains(&way).then(|| format!("{level} {way} of zeros, {pages} pages"))
         }
@@ -151,8 +151,8 @@ mod tests {
             measured(Experiment::Cache, "second", 1e-9, &[("level", "L1"), ("pages", "4K")]),
         ];
         let shares = shares(&limits, Rate::Bytes(12.07e9));
-        let told: Vec<(&str, f64)> = shares.iter().map(|share| (share.of.as_str(), share.share)).collect();
-        assert_eq!(told, [("DRAM load, 4K pages", 0.71), ("DRAM load, 2 threads, 4K pages", 0.355)]);
+        let named: Vec<(&str, f64)> = shares.iter().map(|share| (share.of.as_str(), share.share)).collect();
+        assert_eq!(named, [("DRAM load, 4K pages", 0.71), ("DRAM load, 2 threads, 4K pages", 0.355)]);
     }
 
     #[test]

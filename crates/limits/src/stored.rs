@@ -323,15 +323,15 @@ mod tests {
         again.measured.remove(1);
         again.measured[0].values = vec![3e11, 3e11];
         earlier.measured[0].name += ", and more";
-        let asked = [Experiment::Bandwidth, Experiment::Net];
+        let requested = [Experiment::Bandwidth, Experiment::Net];
         let mut part = again.clone();
-        part.keep(earlier.clone(), &asked, true);
+        part.keep(earlier.clone(), &requested, true);
         assert_eq!(names(&part), [all[0].clone(), format!("{}, and more", all[0]), all[1].clone()]);
         assert_eq!(part.skipped, limits().skipped);
         let mut whole = again.clone();
-        whole.keep(earlier, &asked, false);
+        whole.keep(earlier, &requested, false);
         assert_eq!(names(&whole), all[..1]);
-        again.keep(limits(), &asked, true);
+        again.keep(limits(), &requested, true);
         assert_eq!((names(&again), again.measured[0].values[0]), (all, 3e11));
     }
 

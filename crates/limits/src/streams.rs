@@ -102,8 +102,8 @@ impl Stream {
 
 /// The loop; a and b begin at multiples of the width, and `bytes` is a multiple of 512 above 0.
 ///
-/// What is stored is what the beginning of a holds, a register's width for each register (`rep stosb`: a byte): the loop does not
-/// decide whether it stores zeros, whoever filled a does.
+/// What is stored is what the beginning of a holds, a register's width for each register (`rep stosb`: a byte): whether these
+/// are zeros depends on the content of a, not on the loop.
 pub fn code(stream: Stream, width: Width) -> Result<Code, CodeError> {
     // SAFETY: it reads a[..bytes], of which 512 are the least, writes b[..bytes], counts rdi down to its end, and changes registers only that a callee
     // may change; rdi, which string instructions need, is kept in r11.

@@ -12,7 +12,7 @@ use crate::unsupported::Unsupported;
 
 /// A clock that differs more before and after a sample moved during it. The probe itself repeats within a tenth of that.
 const CLOCK_MOVED: f64 = 0.02;
-/// Below this share of the most nops a cycle ever seen here, somebody else had slots of the front end: a busy sibling takes half.
+/// Below this share of the most nops a cycle ever seen here, another thread had slots of the front end: a busy sibling takes half.
 const NOPS_SHARED: f64 = 0.85;
 /// A sample that waited longer than this share of its time for a CPU was not alone.
 const WAITED: f64 = 0.005;
@@ -186,7 +186,7 @@ impl Tester {
         })
     }
 
-    /// Repeats `work`, which does something this many times and tells how many nanoseconds of it count.
+    /// Repeats `work`, which does something this many times and returns how many nanoseconds of it count.
     ///
     /// # Errors
     /// What `work` says.
@@ -271,13 +271,13 @@ mod tests {
 
     #[test]
     fn passes_are_as_many_as_fill_a_sample() {
-        let mut asked = Vec::new();
+        let mut called_with = Vec::new();
         let mut work = |passes: u64| {
-            asked.push(passes);
+            called_with.push(passes);
             Ok(passes * 10)
         };
         assert_eq!(calibrated(100_000, &mut work), Ok(10_000));
-        assert_eq!(asked[0], 1);
+        assert_eq!(called_with[0], 1);
         let mut slow = |passes: u64| Ok(passes * 1_000_000);
         assert_eq!(calibrated(100_000, &mut slow), Ok(1));
         let mut nothing = |_| Ok(0);

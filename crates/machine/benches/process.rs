@@ -2,7 +2,7 @@
 //!
 //! Runs `true` alternately through [`Runner`], through `posix_spawn` and `wait4` alone, and through the
 //! standard library, and prints the median and the quartiles of each. `hyperfine -N true`
-//! beside it tells what that tool calls the same.
+//! beside it shows that tool's figure for the same.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -81,7 +81,7 @@ mod tests {
         assert!(abilities.kernel_sampling.is_err() || abilities.sampling.is_ok());
         assert!(abilities.descriptors.is_none_or(|most| most > 0));
         // The thread that had it is gone.
-        // SAFETY: asks for the scheduler of the calling thread.
+        // SAFETY: queries the scheduler of the calling thread.
         assert_ne!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_FIFO);
     }
 }

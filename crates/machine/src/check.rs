@@ -44,7 +44,7 @@ pub fn bench_cpu(tree: &Tree) -> u32 {
 }
 
 /// Looks for so long at what disturbs a measurement on `cpu`; a thread spins there meanwhile, for
-/// steal and waits show only where somebody wants the CPU.
+/// steal and waits show only where a task wants the CPU.
 pub fn check(tree: &Tree, cpu: u32, window: Duration) -> Check {
     let window = Window::look(tree, cpu, window);
     let mut findings = traffic::findings(&window);

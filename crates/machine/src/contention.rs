@@ -16,10 +16,10 @@ pub struct Wait {
     pub window_s: f64,
 }
 
-/// Lets a thread spin on a CPU and tells how long it waited; `None` where it may not run there, or
+/// Lets a thread spin on a CPU and returns how long it waited; `None` where it may not run there, or
 /// this kernel counts no waits.
 ///
-/// Waiting shows only where somebody wants the CPU, so a probe must want it.
+/// Waiting shows only where a task wants the CPU, so a probe must want it.
 pub fn wait_on(cpu: u32, window: Duration) -> Option<Wait> {
     let spin = move || {
         let _pinned = affinity::pin(cpu as usize).ok()?;

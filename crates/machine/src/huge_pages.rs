@@ -44,7 +44,7 @@ pub enum HugePagesError {
 #[derive(Debug)]
 pub struct HugePages<'a> {
     tree: &'a Tree,
-    /// The kernel's number of huge pages is changed as long as this is held.
+    /// The kernel's number of huge pages is changed as long as this lives.
     _lock: Option<Lock>,
     /// Number of all huge pages: before, if more were reserved, and now.
     before: Option<u64>,
@@ -71,19 +71,19 @@ impl<'a> HugePages<'a> {
         (all, available) = counts(tree)?;
         // The kernel counts surplus pages, which are all in use, into the pool before it adds any: those of a process that is
         // ending, for example, whose pool was given back.
-        let asked = all + surplus(tree) + wanted.saturating_sub(available);
+        let number = all + surplus(tree) + wanted.saturating_sub(available);
         let resource = |found: Option<String>| Resource::File {
             path: NUMBER.to_owned(),
             before: format!("{all}\n"),
-            asked: Some(asked.to_string()),
+            asked: Some(number.to_string()),
             settled: found.clone(),
             found,
         };
         let change = |stage, found| Change { knob: Knob::HugePagePool, stage, resource: resource(found) };
         Undo::new(tree, vec![change(Stage::Begun, None)], Vec::new()).save(tree, HUGE_PAGES)?;
-        if tree.write(NUMBER, &asked.to_string()).is_err() {
+        if tree.write(NUMBER, &number.to_string()).is_err() {
             crate::undo::remove(tree, HUGE_PAGES)?;
-            return Err(HugePagesError::NotPermitted { wanted, free: available, number: asked });
+            return Err(HugePagesError::NotPermitted { wanted, free: available, number });
         }
         let (now, available) = counts(tree)?;
         Undo::new(tree, vec![change(Stage::Done, Some(format!("{now}\n")))], Vec::new()).save(tree, HUGE_PAGES)?;
@@ -133,7 +133,7 @@ pub fn number(tree: &Tree) -> Option<u64> {
     tree.value(NUMBER)
 }
 
-/// Number of those that nobody has, and nobody was promised.
+/// Number of those neither in use nor reserved.
 fn free(tree: &Tree) -> Option<u64> {
     Some(fact(tree, "HugePages_Free:")?.saturating_sub(fact(tree, "HugePages_Rsvd:")?))
 }

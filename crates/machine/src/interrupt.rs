@@ -1,4 +1,4 @@
-//! Signals that ask this process to stop: Ctrl-C, SIGTERM and their like.
+//! Signals that request this process to stop: Ctrl-C, SIGTERM and their like.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,11 +18,11 @@ pub fn signal_name(signal: i32) -> String {
 /// Catches signals that ask to stop, until it is dropped.
 #[derive(Debug)]
 pub struct Interrupt {
-    asked: Arc<AtomicBool>,
+    requested: Arc<AtomicBool>,
     /// Each signal, and whether it came since it was taken last.
     came: Vec<(i32, Arc<AtomicBool>)>,
-    told: UnixStream,
-    tell: UnixStream,
+    receiver: UnixStream,
+    sender: UnixStream,
     actions: Vec<SigId>,
 }
 
@@ -44,35 +44,36 @@ impl Interrupt {
     }
 
     fn of(signals: &[i32], second_ends: bool) -> io::Result<Interrupt> {
-        let (told, tell) = UnixStream::pair()?;
-        let mut interrupt = Interrupt { asked: Arc::default(), came: Vec::new(), told, tell, actions: Vec::new() };
+        let (receiver, sender) = UnixStream::pair()?;
+        let mut interrupt =
+            Interrupt { requested: Arc::default(), came: Vec::new(), receiver, sender, actions: Vec::new() };
         for &signal in signals {
             if second_ends {
                 // Before the flag is set: the first signal finds it down, the second one up.
-                interrupt.actions.push(flag::register_conditional_default(signal, Arc::clone(&interrupt.asked))?);
+                interrupt.actions.push(flag::register_conditional_default(signal, Arc::clone(&interrupt.requested))?);
             }
             let came = Arc::new(AtomicBool::new(false));
             interrupt.actions.push(flag::register(signal, Arc::clone(&came))?);
-            interrupt.actions.push(flag::register(signal, Arc::clone(&interrupt.asked))?);
-            interrupt.actions.push(low_level::pipe::register(signal, interrupt.tell.try_clone()?)?);
+            interrupt.actions.push(flag::register(signal, Arc::clone(&interrupt.requested))?);
+            interrupt.actions.push(low_level::pipe::register(signal, interrupt.sender.try_clone()?)?);
             interrupt.came.push((signal, came));
         }
         Ok(interrupt)
     }
 
     /// True if a stop was requested.
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Flag that is set by a signal, for code that polls it.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.asked)
+        Arc::clone(&self.requested)
     }
 
-    /// Readable from when somebody asked.
+    /// Readable once a stop was requested.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.told.as_fd()
+        self.receiver.as_fd()
     }
 
     /// The next signal that came and was not taken yet, in the order in which they were given.
@@ -82,7 +83,7 @@ impl Interrupt {
 
     /// Waits until a signal comes, or [`Interrupt::wake`] is called; what came before counts.
     pub(crate) fn wait(&self) -> io::Result<()> {
-        match (&self.told).read(&mut [0; 64]) {
+        match (&self.receiver).read(&mut [0; 64]) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
             _ => Ok(()),
         }
@@ -90,8 +91,8 @@ impl Interrupt {
 
     /// Ends a wait of another thread.
     pub(crate) fn wake(&self) {
-        // Where it is full, nobody waits.
-        let _ = (&self.tell).write(&[0]);
+        // Where it is full, no thread waits.
+        let _ = (&self.sender).write(&[0]);
     }
 }
 
@@ -113,12 +114,12 @@ mod tests {
         const SIGUSR1: i32 = signal_hook::consts::SIGUSR1;
         const SIGUSR2: i32 = signal_hook::consts::SIGUSR2;
         let interrupt = Interrupt::catch_each(&[SIGUSR1, SIGUSR2]).expect("there are descriptors");
-        assert!(!interrupt.is_asked() && interrupt.take().is_none());
+        assert!(!interrupt.is_requested() && interrupt.take().is_none());
         for signal in [SIGUSR2, SIGUSR1, SIGUSR1] {
             low_level::raise(signal).expect("a process may signal itself");
         }
         interrupt.wait().expect("it was told");
-        assert!(interrupt.is_asked() && interrupt.flag().load(Ordering::Relaxed));
+        assert!(interrupt.is_requested() && interrupt.flag().load(Ordering::Relaxed));
         assert_eq!([interrupt.take(), interrupt.take(), interrupt.take()], [Some(SIGUSR1), Some(SIGUSR2), None]);
         low_level::raise(SIGUSR2).expect("a process may signal itself");
         assert_eq!(interrupt.take(), Some(SIGUSR2));

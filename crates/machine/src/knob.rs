@@ -21,11 +21,11 @@ pub enum Knob {
     NmiWatchdog,
     /// Kernel counters are gathered rarely.
     VmStat,
-    /// Huge pages only where a program asks.
+    /// Huge pages only where a program requests them.
     HugePages,
     /// Kernel work that is bound to no CPU stays off the benchmark's.
     Workqueues,
-    /// The governor that asks for the highest frequency.
+    /// The governor that requests the highest frequency.
     Governor,
     /// No turbo, which depends on heat and neighbours.
     Turbo,

@@ -1,6 +1,6 @@
 //! Files and directories that are this user's alone, in places where anybody may put something: `/tmp`, `/var/tmp`.
 //!
-//! What lies there under a name that can be guessed is somebody else's until its owner, its kind and its permissions say
+//! What lies there under a name that can be guessed is foreign until its owner, its kind and its permissions say
 //! otherwise. No link is followed, and nothing is opened that could make its opener wait.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
@@ -65,7 +65,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> NotOurs + '_ {
 /// Directories above it that are missing are made with the same permissions.
 ///
 /// # Errors
-/// [`NotOurs`], also for a link to a directory: whoever made the link chose where it leads.
+/// [`NotOurs`], also for a link to a directory: its author chose where it leads.
 pub fn make_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
     let mut builder = DirBuilder::new();
     builder.mode(mode);
@@ -98,7 +98,7 @@ pub fn check_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
 /// Permitted owners of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// The file belongs to this user, and nobody else can change it.
+    /// The file belongs to this user, and no other user can change it.
     Ours,
     /// Anybody's, who may write to a directory that this user chose.
     Anybodys,
@@ -107,7 +107,7 @@ pub enum Ownership {
 /// Opens a file to read it.
 ///
 /// # Errors
-/// [`NotOurs`] for a link, a pipe, a device or a file of somebody else: none of them is opened, or waited for.
+/// [`NotOurs`] for a link, a pipe, a device or a file of another user: none of them is opened, or waited for.
 pub fn open(path: &Path, whose: Ownership) -> Result<File, NotOurs> {
     open_with(OpenOptions::new().read(true), path, whose)
 }
@@ -146,7 +146,7 @@ pub enum LockError {
 }
 
 impl Lock {
-    /// Takes the lock of a file, which is made if need be and tells who has it.
+    /// Takes the lock of a file, which is made if need be and names its owner.
     ///
     /// # Errors
     /// [`LockError::Busy`] at once, without waiting, when another process has it; otherwise as [`open`].
@@ -233,7 +233,7 @@ fn kind(facts: &Metadata) -> &'static str {
     }
 }
 
-/// Makes a file beside `path` under a name that nobody can guess, to be renamed when it is complete: `.NAME.RANDOM.tmp`.
+/// Makes a file beside `path` under an unguessable name, to be renamed when it is complete: `.NAME.RANDOM.tmp`.
 /// It is open for reading, too: who writes may look at the result first.
 ///
 /// # Errors
@@ -245,7 +245,7 @@ pub fn temporary(path: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     Ok((temporary, file))
 }
 
-/// Such a name, for what is no plain file or is made by somebody else's code.
+/// Such a name, for what is no plain file or is made by other code.
 ///
 /// # Errors
 /// For a path without a name; or when the kernel gives no random numbers.

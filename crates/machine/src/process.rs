@@ -5,7 +5,7 @@
 //! ended it is looked at once more before it is reaped: the kernel keeps the exact times of a
 //! process only until `wait4` takes it away.
 //!
-//! What the kernel tells of a process that ended, and of whom:
+//! What the kernel reports of a process that ended, and which tasks it covers:
 //!
 //! | number | source | covers |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! | faults, switches, memory | `wait4` | its threads, and children it waited for |
 //! | memory below ours | taskstats (`exits`) | a process without children |
 //!
-//! So the wait of a command with threads or children is not known from here. Where the kernel also tells
-//! of each task that ends (`exits`), and these took turns (`family`), the sum of their waits is used;
+//! So the wait of a command with threads or children is not known from here. Where the kernel also
+//! reports each task that ends (`exits`), and these took turns (`family`), the sum of their waits is used;
 //! otherwise there is none, with a reason, and [`Run::uncontended_ns`] is `None`. The sum of user and system time is exact although either alone is sampled at
 //! ticks: the kernel scales the two to the exact sum (`cputime_adjust` in `kernel/sched/cputime.c`).
 
@@ -154,10 +154,11 @@ impl Runner {
         }
         let rss_is_known = account.rss_max_bytes > own_rss_max_bytes;
         // Read where it is of use only.
-        let told = self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::told);
+        let received =
+            self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::received);
         let rss_max_bytes = match rss_is_known {
             true => Some(account.rss_max_bytes),
-            false => rss_told(&account, told.as_ref()),
+            false => reported_rss(&account, received.as_ref()),
         };
         Ok(Run {
             ended: if stopped { Ended::Stopped } else { account.ended },
@@ -165,7 +166,7 @@ impl Runner {
             cpu_ns: account.cpu_ns,
             user_ns: account.user_ns,
             system_ns: account.system_ns,
-            wait_ns: wait_ns(&account, told.as_ref()),
+            wait_ns: wait_ns(&account, received.as_ref()),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
             spawned: account.spawned,
             faults_minor: account.faults_minor,
@@ -180,21 +181,21 @@ impl Runner {
     }
 }
 
-/// All that the kernel told of tasks that began and ended.
-type Told = Result<(Vec<family::Event>, Vec<family::Record>), NoWait>;
+/// Everything the kernel reported of tasks that began and ended.
+type Received = Result<(Vec<family::Event>, Vec<family::Record>), NoWait>;
 
-fn wait_ns(account: &Account, told: Option<&Told>) -> Result<u64, NoWait> {
+fn wait_ns(account: &Account, received: Option<&Received>) -> Result<u64, NoWait> {
     let first_thread = account.first_thread.ok_or(NoWait::NotReported)?;
     if account.spawned.is_alone() {
         return Ok(first_thread.waited_ns);
     }
-    let (events, records) = told.ok_or(NoWait::NotReported)?.as_ref().map_err(|&reason| reason)?;
+    let (events, records) = received.ok_or(NoWait::NotReported)?.as_ref().map_err(|&reason| reason)?;
     family::wait_ns(account.pid, account.cpu_ns, first_thread, events, records)
 }
 
-/// The most memory of a process without children, as the kernel told when it ended: of its own memory only.
-fn rss_told(account: &Account, told: Option<&Told>) -> Option<u64> {
-    let (_, records) = told?.as_ref().ok().filter(|_| !account.spawned.children)?;
+/// The most memory of a process without children, as the kernel reported at its end: its own memory only.
+fn reported_rss(account: &Account, received: Option<&Received>) -> Option<u64> {
+    let (_, records) = received?.as_ref().ok().filter(|_| !account.spawned.children)?;
     let own = records.iter().find(|record| record.task == account.pid)?;
     Some(own.rss_max_bytes).filter(|&bytes| bytes > 0)
 }

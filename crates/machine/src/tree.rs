@@ -127,7 +127,7 @@ impl Tree {
         }
     }
 
-    /// Called before each change: an imitated machine may be told to end this process here.
+    /// Called before each change: an imitated machine may end this process here.
     pub(crate) fn step(&self) {
         if let Some(imitation) = &self.imitation {
             imitation.step();

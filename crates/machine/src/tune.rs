@@ -49,7 +49,7 @@ pub struct Tuning<'a> {
     pub shield: Option<Shield>,
     /// Settings of an earlier run that were restored first, because it did not do so itself.
     pub earlier: Option<Restoring>,
-    /// The exit latency that no CPU exceeds while this is held, in µs.
+    /// The exit latency that no CPU exceeds while this is open, in µs.
     pub idle_latency_us: Option<u32>,
     latency: Option<File>,
     over: bool,
@@ -105,7 +105,7 @@ pub enum TuneError {
 /// `stop`: set by a signal; then what was changed is put back.
 ///
 /// # Errors
-/// [`TuneError`]: then the machine is as it was, but for what the undo file tells.
+/// [`TuneError`]: then the machine is as it was, but for what the undo file lists.
 pub fn tune<'a>(tree: &'a Tree, options: &Options, stop: &AtomicBool) -> Result<Tuning<'a>, TuneError> {
     let lock = Lock::take(tree, MACHINE)?;
     let earlier = match Undo::load(tree, MACHINE)? {
@@ -165,26 +165,26 @@ impl Tuning<'_> {
         let knob = change.knob;
         match change.resource.clone() {
             Resource::File { asked: None, .. } | Resource::Group { .. } => {}
-            Resource::File { path, before, asked: Some(asked), .. } => {
+            Resource::File { path, before, asked: Some(requested), .. } => {
                 let outcome = |found: String, result| Outcome {
                     knob,
                     place: path.clone(),
                     before: before.trim().to_owned(),
-                    asked: asked.clone(),
+                    asked: requested.clone(),
                     found: found.trim().to_owned(),
                     result,
                 };
-                if in_force(&path, &before, &asked) {
+                if in_force(&path, &before, &requested) {
                     self.outcomes.push(outcome(before.clone(), Applied::Already));
                     return Ok(());
                 }
                 change.stage = Stage::Begun;
                 self.undo.save(tree, MACHINE)?;
-                let wrote = tree.write(&path, &asked);
+                let wrote = tree.write(&path, &requested);
                 let now = tree.read(&path).unwrap_or_default();
                 let result = match wrote {
                     Err(error) => refused(&error),
-                    Ok(()) if in_force(&path, &now, &asked) => Applied::Yes,
+                    Ok(()) if in_force(&path, &now, &requested) => Applied::Yes,
                     Ok(()) => Applied::Clamped,
                 };
                 self.outcomes.push(outcome(now.clone(), result.clone()));
@@ -318,7 +318,7 @@ impl Drop for Tuning<'_> {
 
 fn refused(error: &io::Error) -> Applied {
     match error.kind() {
-        // What root may not, nobody may: an interrupt of many queues, say, which its driver spreads itself.
+        // What root may not, no user may: an interrupt of many queues, say, which its driver spreads itself.
         io::ErrorKind::PermissionDenied if !geteuid().is_root() => Applied::NotPermitted,
         _ => Applied::Refused(error.to_string()),
     }

@@ -1,9 +1,9 @@
 //! The undo file: what `tune` found before it changed anything, on disk before each change.
 //!
 //! It is written whole under a temporary name, synced and renamed before every single change, so
-//! that whenever this process ends, by whatever signal, the file tells what to put back. It lies
+//! that whenever this process ends, by whatever signal, the file says what to put back. It lies
 //! below `/run`, which a reboot empties as it does the values; where it survives one, the boot's
-//! number tells, and it is dropped.
+//! number differs, and it is dropped.
 
 mod allowed;
 
@@ -209,7 +209,7 @@ fn directory(tree: &Tree) -> PathBuf {
     }
 }
 
-/// Permitted mode of the directory: that of root is where nobody else can create files, and is readable by everybody.
+/// Permitted mode of the directory: in root's, only root can create files, and all users can read.
 fn directory_mode(tree: &Tree) -> u32 {
     if geteuid().is_root() || !tree.is_machine() { 0o755 } else { 0o700 }
 }
@@ -255,13 +255,13 @@ impl Lock {
     }
 }
 
-/// Removes what a process that was killed was writing. Who calls this has the lock, so that nobody finishes it.
+/// Removes what a process that was killed was writing. The caller has the lock, so no other process finishes it.
 fn sweep_away_temporaries(directory: &Path, name: UndoName) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let prefix = format!(".{}.", name.file);
     let is_left = |found: &str| own::is_temporary(found) && found.starts_with(&prefix);
     for entry in entries.filter(|entry| is_left(&entry.file_name().to_string_lossy())) {
-        // What cannot be removed is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = fs::remove_file(entry.path());
     }
 }

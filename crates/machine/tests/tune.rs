@@ -100,7 +100,7 @@ fn samples_can_tell_what_is_tuned() {
 }
 
 #[test]
-fn a_tuning_that_nobody_ends_is_undone() {
+fn a_dropped_tuning_is_undone() {
     let (directory, tree) = machine(trees::AMD);
     let before = files(directory.path());
     drop(tune(&tree, &options("1"), &never()).expect("tuned"));
@@ -117,7 +117,7 @@ fn a_signal_between_two_values_undoes_all() {
 }
 
 #[test]
-fn what_somebody_else_changed_meanwhile_is_left_and_told() {
+fn what_another_process_changed_meanwhile_is_left_and_reported() {
     let (directory, tree) = machine(trees::VIRTUAL);
     let mut before = files(directory.path());
     tune(&tree, &options("1"), &never()).expect("tuned").keep().expect("kept");

@@ -129,7 +129,7 @@ fn wait(ended: Option<&OwnedFd>, interrupt: &Interrupt, limit: Option<Duration>)
     let began = Instant::now();
     loop {
         let left = limit.map_or(Duration::from_secs(3600), |limit| limit.saturating_sub(began.elapsed()));
-        if left.is_zero() || interrupt.is_asked() {
+        if left.is_zero() || interrupt.is_requested() {
             return Ok(false);
         }
         let mut descriptors = vec![interrupt.descriptor()];

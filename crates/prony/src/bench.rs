@@ -86,7 +86,7 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
     let limits: Option<Limits> = if workloads.is_empty() { None } else { store::of_here() };
     match measured {
         _ if args.json => {
-            let rates = json::limits::shares::held(&workloads, limits.as_ref());
+            let rates = json::limits::shares::rates(&workloads, limits.as_ref());
             output::print_json(&json::bench::answer(measured, rates))
         }
         // Each benchmark was printed when it was measured.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use prony_report::compare::{Asked, warnings};
+use prony_report::compare::{CompareOptions, warnings};
 use prony_report::{json, page_of_comparison, text};
 use prony_stats::compare::{CompareError, Compared, Terms, compare, with_allocations};
 
@@ -23,7 +23,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         None => with_allocations(files),
     };
     let (compared, left_out) = compare(&sets, terms(args)).map_err(failure)?;
-    let request = Asked { left_out, ..request(args) };
+    let request = CompareOptions { left_out, ..request(args) };
     if let Some(mut file) = html {
         let page = page_of_comparison(&request, &compared, env!("CARGO_PKG_VERSION"));
         file.file()
@@ -46,8 +46,8 @@ fn terms(args: &CompareArgs) -> Terms {
     Terms { alpha: args.alpha, margin: args.margin().ln_1p(), tolerates: args.margin.is_some(), metric: args.metric }
 }
 
-fn request(args: &CompareArgs) -> Asked<'_> {
-    Asked {
+fn request(args: &CompareArgs) -> CompareOptions<'_> {
+    CompareOptions {
         alpha: args.alpha,
         margin: args.margin(),
         group_by: args.group_by.as_deref(),

@@ -43,7 +43,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
         directory: args.directory.clone().unwrap_or_else(|| PathBuf::from(".")),
     };
     let mut line = ProgressLine::new(true);
-    let measured = measure(&options, &mut || interrupt.is_asked(), &mut |event| line.show_text(&progress(&event)));
+    let measured = measure(&options, &mut || interrupt.is_requested(), &mut |event| line.show_text(&progress(&event)));
     drop(line);
     let mut limits = measured.map_err(|error| {
         Failure::new(format!("cannot measure: {error}")).hint("choose a CPU with --cpu; `lscpu -e` lists them")

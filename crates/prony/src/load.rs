@@ -27,7 +27,7 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     // A server is a stranger: what it makes fail here must not flood the terminal.
     prony_load::limit_panic_messages();
     let mut line = ProgressLine::new(true);
-    let report = prony_load::load(&options, || interrupt.is_asked(), &mut |progress| {
+    let report = prony_load::load(&options, || interrupt.is_requested(), &mut |progress| {
         line.show_text(&text::load::progress(&options, progress));
     });
     drop(line);

@@ -72,11 +72,11 @@ fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>, spi
         0 => format!("thread {}", thread.thread),
         process => format!("thread {} of process {process}", thread.thread),
     };
-    let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
-    let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
+    let blocking = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
+    let blocking = blocking.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
     // Between such calls it may run, or sleep for a moment.
     let spinning = "makes calls again and again that are not in the recording, while its clock stands still";
-    let holder = match held {
+    let holder = match blocking {
         Some(thread) if spins => format!("{} {spinning}", name(thread)),
         None if spins => format!("the process {spinning}"),
         Some(thread) => format!("{} {}", name(thread), doing(&thread.doing)),

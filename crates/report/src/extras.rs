@@ -36,7 +36,7 @@ pub struct Extras {
 
 impl Extras {
     /// Reads `profiles/*.folded`, `limits.json` and the frame times of all replays. What is not there is left out; what cannot
-    /// be read is told in [`Extras::problems`].
+    /// be read is listed in [`Extras::problems`].
     pub fn read(matrix: &Matrix<'_>, dir: &Path, version: &str) -> Extras {
         let mut extras = Extras {
             version: version.to_owned(),

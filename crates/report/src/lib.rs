@@ -2,7 +2,7 @@
 //!
 //! Answers are values that other crates made. Nothing here computes a statistic, and nothing reads a fact back out of words: it chooses,
 //! words and places. [`text`], [`json`], [`junit`] and [`markdown`] are functions of an answer; [`words`] are the phrases that they share.
-//! [`Report::of`] asks the statistics of a study once, and [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same answers into an
+//! [`Report::of`] computes the statistics of a study once, and [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same answers into an
 //! HTML file, into text for a README, and into a file a chart. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 

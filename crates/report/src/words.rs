@@ -117,7 +117,7 @@ pub fn with_interval(quantity: &Quantity, interval: &Interval) -> String {
     shown.unwrap_or_else(|| format!("{} (too few for an interval)", quantity.value(interval.estimate)))
 }
 
-/// Tone in which a verdict is told.
+/// Tone of a verdict.
 pub fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster => Tone::Good,

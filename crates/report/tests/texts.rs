@@ -66,14 +66,14 @@ fn the_headline_of_an_unfinished_study_says_so() {
 #[test]
 fn a_control_that_scatters_more_than_the_effects_has_failed() {
     let mut results = small();
-    let told =
+    let is_flagged =
         |results: &Results| report(results).chips().iter().any(|chip| chip.text.starts_with("A/A failed: wider"));
-    assert!(!told(&results));
+    assert!(!is_flagged(&results));
     for cell in results.cells.iter_mut().filter(|cell| cell.role == Role::Control) {
         let factor = [8.0, 0.125, 1.0][cell.machine];
         cell.value = cell.value.map(|value| value * factor);
     }
-    assert!(told(&results), "{:?}", report(&results).chips());
+    assert!(is_flagged(&results), "{:?}", report(&results).chips());
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn limits_beside_the_results_are_a_table_curves_and_all_figures_on_request() {
     assert!(section.contains("<th scope=\"row\">latency, by chase</th><td class=\"n\">1.25 ns</td>"), "{section}");
     assert_eq!(section.matches("<svg").count(), 2, "bandwidth and latency have two points each, all else has none");
     assert_eq!(section.matches("<details>").count(), 2);
-    // A file that is something else is told, and nothing of it is shown.
+    // A file that is something else is reported, and nothing of it is shown.
     std::fs::write(dir.path().join("limits.json"), "{}").expect("a scratch directory takes it");
     let report = Report::read(&results, dir.path(), "1.2.3");
     assert!(report.problems().iter().any(|problem| problem.contains("limits.json")), "{:?}", report.problems());

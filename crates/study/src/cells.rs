@@ -36,8 +36,8 @@ impl Study {
 
     /// Task that the configuration `levels` runs on a workload.
     ///
-    /// `workload`, `levels`: indices into this study. `place`: where a path of the study file lies for whoever
-    /// runs it. `None` when an index leads nowhere.
+    /// `workload`, `levels`: indices into this study. `place`: where a path of the study file lies for the
+    /// runner. `None` when an index leads nowhere.
     pub fn task(&self, workload: usize, levels: &[usize], place: &dyn Fn(&str) -> String) -> Option<Task> {
         let workload = self.workloads.get(workload)?;
         let chosen = self.chosen(levels)?;

@@ -11,7 +11,7 @@ use crate::file::Study;
 const MOST_COLUMNS: usize = 400;
 /// Up to this many levels every pair of a factor's levels is an edge that is counted; above, neighbours only.
 const ALL_PAIRS_MOST: usize = 12;
-/// Most contexts of a pair that are told.
+/// Most contexts of a pair that are reported.
 const MOST_CONTEXTS: usize = 4;
 
 /// Effects that a design can estimate, and what they rest on.
@@ -19,7 +19,7 @@ const MOST_CONTEXTS: usize = 4;
 pub struct Design {
     /// Independent effects within blocks; `None` where there are too many to look at.
     pub rank: Option<usize>,
-    /// Effects asked for: main effects, and two-factor interactions if they were examined.
+    /// Requested effects: main effects, and two-factor interactions if they were examined.
     pub effects: usize,
     /// Degrees of freedom of main effects: levels beside the first.
     pub main_effects: usize,
@@ -159,7 +159,7 @@ fn pairs(main: &[Effect]) -> Vec<Effect> {
     let all = main.iter().enumerate().flat_map(|(at, one)| main[at + 1..].iter().map(move |two| (one.0[0], two.0[0])));
     let mut pairs: Vec<Effect> =
         all.filter(|(one, two)| one.0 != two.0).map(|(one, two)| Effect(vec![one, two])).collect();
-    // Together by their factors, as they are told.
+    // Together by their factors, as they are reported.
     pairs.sort_by_key(|pair| (pair.0[0].0, pair.0[1].0, pair.0[0].1, pair.0[1].1));
     pairs
 }

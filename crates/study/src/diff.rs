@@ -188,7 +188,7 @@ fn effect_changes(joined: &Joined, alpha: f64) -> Vec<EffectChange> {
 
 /// Chances of all claims together, and from them the verdicts.
 fn judge(mut changes: Vec<(&mut Size, &mut Verdict)>, alpha: f64, margin: f64) {
-    // What has no chance of its own still is a question that was asked.
+    // A change without a p-value of its own still counts as a test.
     let chances: Vec<f64> = changes.iter().map(|(size, _)| size.chance_beyond(margin).unwrap_or(1.0)).collect();
     for ((size, verdict), adjusted) in changes.iter_mut().zip(holm_adjusted(&chances)) {
         size.p_holm = size.p.map(|_| adjusted);

@@ -1,4 +1,4 @@
-//! A study's directory: what was asked, what was shipped, and the ledgers of its machines.
+//! A study's directory: what was planned, what was shipped, and the ledgers of its machines.
 //!
 //! ```text
 //! DIR/study.toml               the study file
@@ -173,9 +173,9 @@ impl Directory {
             grown.levels.iter().map(is_new).collect::<Vec<bool>>()
         });
         let grown: Vec<Vec<bool>> = grown.collect();
-        let asked_for =
+        let is_requested =
             |cell: &crate::Cell| cell.attempt > 0 || !cell.levels.iter().zip(&grown).any(|(&level, new)| new[level]);
-        results.cells.retain(|cell| cell.state != crate::State::Pending || asked_for(cell));
+        results.cells.retain(|cell| cell.state != crate::State::Pending || is_requested(cell));
         Ok(results)
     }
 }
@@ -256,7 +256,7 @@ impl Directory {
             }
             let ledger = Ledger::read(&path)?;
             let mut counts = ledger.counts()?;
-            // What is skipped as it is in no plan any more is nobody's concern.
+            // What is skipped as it is in no plan any more does not count.
             let gone = ledger.gone()?;
             counts.skipped = counts.skipped.saturating_sub(gone);
             Ok(Progress { machine: name, counts, cell_s: ledger.cell_s()?, reasons: ledger.reasons()? })

@@ -146,7 +146,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Sends the directory, if asked, and starts the work.
+    /// Sends the directory, if requested, and starts the work.
     ///
     /// # Errors
     /// [`ExecError`] when a command cannot be made, started, or fails.

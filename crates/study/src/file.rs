@@ -205,7 +205,7 @@ impl Study {
     /// Parses and checks the text of a study file.
     ///
     /// # Errors
-    /// [`StudyError`] at the first thing that is not as the format asks, unknown keys included.
+    /// [`StudyError`] at the first violation of the format, unknown keys included.
     pub fn parse(text: &str) -> Result<Study, StudyError> {
         read::study(text).map_err(|misplaced| misplaced.in_text(text))
     }
@@ -233,7 +233,7 @@ impl Study {
         swept.levels.insert(at, Level::named(number_text(point)));
         for pattern in &mut study.only {
             if let Some(levels) = pattern.0.get_mut(factor).and_then(Option::as_mut) {
-                // A list of points that were asked for does not forbid what lies between its ends.
+                // A list of requested points does not forbid what lies between its ends.
                 let inside = levels.iter().any(|&level| level < at) && levels.iter().any(|&level| level >= at);
                 levels.iter_mut().filter(|level| **level >= at).for_each(|level| *level += 1);
                 if inside {

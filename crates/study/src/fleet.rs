@@ -14,7 +14,7 @@ use crate::slurm::{Queue, Rounds, SlurmError, Submission};
 
 /// Interval at which other machines' ledgers are read.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Interval at which Slurm is asked whether there is anything to wait for.
+/// Interval at which Slurm is queried for jobs to wait for.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// So often in a row nothing must be alive before it is submitted again.
 const DEAD_LOOKS: u32 = 3;
@@ -91,7 +91,7 @@ pub struct FleetReport {
     pub progress: Vec<Progress>,
     /// Errors of machines that did not work to their end; values that they measured before are kept.
     pub errors: Vec<FleetError>,
-    /// True if a signal asked to stop.
+    /// True if a signal requested a stop.
     pub interrupted: bool,
     /// Jobs of Slurm go on.
     pub jobs_left: bool,
@@ -121,22 +121,22 @@ impl Fleet<'_> {
             None
         });
         let mut interrupted = finished.is_some_and(|finished| finished.interrupted);
-        let (mut told, mut asked, mut dead) = (None::<Instant>, Instant::now(), 0);
+        let (mut reported, mut queried, mut dead) = (None::<Instant>, Instant::now(), 0);
         loop {
             self.look_at_exec(&mut machines, interrupted, &mut errors);
-            interrupted |= self.interrupt.is_asked();
+            interrupted |= self.interrupt.is_requested();
             let at_work = machines.iter().any(|(_, _, running)| running.is_some());
             let queued = !self.slurm.is_empty() && self.waits && !interrupted && !self.is_over()?;
-            if queued && asked.elapsed() >= QUEUE_EVERY {
-                asked = Instant::now();
+            if queued && queried.elapsed() >= QUEUE_EVERY {
+                queried = Instant::now();
                 dead = self.look_at_queue(program, dead, events)?;
             }
             if !at_work && !queued {
                 break;
             }
-            let due = told.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY);
+            let due = reported.is_none_or(|reported| reported.elapsed() >= PROGRESS_EVERY);
             if due && let Ok(progress) = self.directory.progress() {
-                told = Some(Instant::now());
+                reported = Some(Instant::now());
                 events(FleetEvent::Progress(&progress));
             }
             thread::sleep(LOOK_EVERY);
@@ -165,7 +165,7 @@ impl Fleet<'_> {
         machines
     }
 
-    /// Fetches what machines have measured whose commands ended, and passes on that somebody asked to stop.
+    /// Fetches what machines have measured whose commands ended, and passes on a requested stop.
     fn look_at_exec(
         &self,
         machines: &mut [(usize, &Templates, Option<Running>)],
@@ -174,7 +174,7 @@ impl Fleet<'_> {
     ) {
         for (machine, templates, running) in machines {
             let Some(command) = running else { continue };
-            if self.interrupt.is_asked() && !interrupted {
+            if self.interrupt.is_requested() && !interrupted {
                 command.interrupt();
             }
             let ended = command.ended();
@@ -213,7 +213,7 @@ impl Fleet<'_> {
         Ok(self.submission(program, &names).submit(self.directory)?.jobs.len())
     }
 
-    /// Whether nothing of Slurm's machines is left, or the collector gave up. The queue is not asked.
+    /// Whether nothing of Slurm's machines is left, or the collector gave up. The queue is not queried.
     fn is_over(&self) -> Result<bool, FleetError> {
         let progress = self.directory.progress()?;
         if self.slurm.iter().all(|&machine| progress[machine].counts.left() == 0) {

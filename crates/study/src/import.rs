@@ -1,4 +1,4 @@
-//! A table of somebody else's measurements as the results of a study.
+//! A table of foreign measurements as the results of a study.
 //!
 //! A row is a cell. Empty cells of what names it (levels, workload, machine, amount of work) repeat what stands above
 //! them, as in tables made for people; a row without a value is a cell that failed.
@@ -155,11 +155,11 @@ fn quoted(names: &[String]) -> String {
 /// Options for reading a table: roles of columns, normalisation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Unit of the values; `None`: the header tells.
+    /// Unit of the values; `None`: as in the header.
     pub unit: Option<Unit>,
     /// Number of frames that values are normalised to; `None`: a round number near their median.
     pub normalise_to: Option<f64>,
-    /// More is better; told by the unit where it is `None`.
+    /// More is better; `None`: as of the unit.
     pub higher_is_better: Option<bool>,
     /// Title of the imported study.
     pub title: String,
@@ -207,7 +207,7 @@ impl Unit {
         Some(Unit { name: name.to_owned(), factor })
     }
 
-    /// Units of which less is better; of others, as rates, nobody can tell.
+    /// Units of which less is better; of others, as rates, it is unknown.
     fn lower_is_better(&self) -> bool {
         matches!(self.name.as_str(), "second" | "byte")
     }
@@ -288,13 +288,13 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
             provenance: BTreeMap::from([("line".to_owned(), line)]),
         });
     }
-    let told = || match unit.lower_is_better() {
+    let guessed = || match unit.lower_is_better() {
         true => Some(false),
         false => guess::is_better_higher(header).then_some(true),
     };
     let higher = reading
         .higher_is_better
-        .or_else(told)
+        .or_else(guessed)
         .ok_or_else(|| TableError::NoDirection { column: header.clone(), unit: unit.name.clone() })?;
     Ok(Results {
         title: reading.title.clone(),

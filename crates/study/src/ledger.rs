@@ -64,7 +64,7 @@ pub enum LedgerError {
         /// Error that SQLite returned.
         error: rusqlite::Error,
     },
-    /// A SQLite file of somebody else, or a ledger of another format.
+    /// A foreign SQLite file, or a ledger of another format.
     #[error("{}: expected a ledger of format {}, found {found}", path.display(), schema::FORMAT)]
     Format {
         /// Path of the file.
@@ -209,7 +209,7 @@ impl Ledger {
     /// No other process can open it so meanwhile. Returns how many cells were cut short, too.
     ///
     /// # Errors
-    /// [`LedgerError`] when somebody else runs it, it is for something else, or the file cannot be used.
+    /// [`LedgerError`] when another process runs it, it is for something else, or the file cannot be used.
     pub fn open(path: &Path, machine: &str) -> Result<(Ledger, usize), LedgerError> {
         let io = |error| LedgerError::Io { path: path.to_owned(), error };
         let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
@@ -309,7 +309,7 @@ impl Ledger {
         })
     }
 
-    /// Adds cells behind all others, as the points of a sweep that nobody could plan; those that are there stay.
+    /// Adds cells behind all others, as the points of a sweep that no plan could contain; those that are there stay.
     ///
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
@@ -408,7 +408,7 @@ impl Ledger {
         })
     }
 
-    /// Puts a cell that was begun and not ended back, as if it had not been claimed: somebody asked to stop.
+    /// Puts a cell that was begun and not ended back, as if it had not been claimed: a stop was requested.
     ///
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
@@ -637,7 +637,7 @@ fn done(transaction: &Transaction, claimed: &Claim, measured: &Measured) -> rusq
     transaction
         .prepare_cached(
             // From claim to claim: its samples and the wait for the disk are part of what a cell takes. A clock that was set
-            // back tells nothing.
+            // back is no measure.
             "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3, origin = ?5,
              seconds = max(?4, ?7 - (SELECT claimed_s FROM attempt WHERE key = ?1 AND attempt = ?6)) WHERE key = ?1",
         )?
@@ -685,7 +685,7 @@ fn check_format(connection: &Connection, path: &Path) -> Result<(), LedgerError>
     foreign.map_or(Ok(()), wrong)
 }
 
-/// A file that SQLite takes for none of its own is told as what it is not.
+/// The error for a file that SQLite does not accept as its own.
 fn not_a_ledger(path: &Path, error: rusqlite::Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {

@@ -53,7 +53,7 @@ pub struct Merged {
 /// Takes what `from` knows of each machine into `into`; of cells that are done in both, that of `into` stays.
 ///
 /// # Errors
-/// [`MergeError`] when a file cannot be read or written, or somebody runs cells in `into`. What was taken before stays.
+/// [`MergeError`] when a file cannot be read or written, or a process runs cells in `into`. What was taken before stays.
 pub fn merge(into: &Directory, from: &Path) -> Result<Vec<Merged>, MergeError> {
     let mut all = Vec::new();
     for machine in 0..into.study.machines.len() {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_with_two_values_keeps_the_first_and_is_told() {
+    fn a_cell_with_two_values_keeps_the_first_and_is_reported() {
         let place = TempDir::new().expect("the temporary directory is writable");
         let (one, other) = (directory(&place, "one"), directory(&place, "other"));
         measure(&one, 0, 2, 1.0);

@@ -1,4 +1,4 @@
-//! Everything known of a study: what was asked, and every cell that was run, failed or is still to run.
+//! Everything known of a study: what was planned, and every cell that was run, failed or is still to run.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub enum Direction {
     Higher,
 }
 
-/// Values are divided by what the cell did, and multiplied by what is asked for.
+/// Values are divided by what the cell did, and multiplied by the requested amount.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalise {

@@ -56,7 +56,7 @@ pub struct Work<'a> {
 /// Error that keeps cells from being run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    /// The machine is not what the study asks for.
+    /// The machine does not meet the study's requirements.
     #[error("machine `{machine}`: {}", unmet.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unmet {
         /// Name of the machine.
@@ -131,7 +131,7 @@ pub struct Finished {
     pub cells_s: f64,
     /// Number of cells that ran since the start.
     pub ran: u64,
-    /// True if a signal asked to stop.
+    /// True if a signal requested a stop.
     pub interrupted: bool,
 }
 
@@ -201,7 +201,7 @@ pub fn work(work: &Work, events: &(dyn Fn(&Event) + Sync)) -> Result<Finished, W
     }
     let elapsed_s = begun.elapsed().as_secs_f64();
     let running = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let interrupted = work.interrupt.is_some_and(Interrupt::is_asked);
+    let interrupted = work.interrupt.is_some_and(Interrupt::is_requested);
     Ok(Finished {
         counts: running.ledger.counts()?,
         elapsed_s,
@@ -241,8 +241,8 @@ impl Shared<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_asked_to_stop(&self) -> bool {
-        self.work.interrupt.is_some_and(Interrupt::is_asked)
+    fn should_stop(&self) -> bool {
+        self.work.interrupt.is_some_and(Interrupt::is_requested)
     }
 }
 
@@ -257,7 +257,7 @@ impl Running {
 fn worker(shared: &Shared) -> Result<(), WorkError> {
     let claimed = {
         let mut running = shared.lock();
-        if shared.is_asked_to_stop() { Ok(None) } else { claim(&mut running, shared.work.block) }
+        if shared.should_stop() { Ok(None) } else { claim(&mut running, shared.work.block) }
     };
     let mut claimed = claimed?;
     while let Some(first) = claimed {
@@ -394,7 +394,7 @@ fn done(shared: &Shared, claimed: &Claim, outcome: &Outcome) -> Result<Option<Cl
     let bytes = outcome.samples.encode().map_err(|error| WorkError::Samples { key: key.clone(), error })?;
     let path = shared.work.results.join(ledger::CELLS).join(format!("{key}.json"));
     if let Err(error) = atomic_file::write(&path, &bytes) {
-        // A value without its samples is none. Whether the ledger still takes a failure is told by trying.
+        // A value without its samples is none. Only trying shows whether the ledger still takes a failure.
         let failure = Failure { kind: failure::of_io(&error), message: format!("cannot write its samples: {error}") };
         return failed(shared, claimed, &failure);
     }
@@ -402,7 +402,7 @@ fn done(shared: &Shared, claimed: &Claim, outcome: &Outcome) -> Result<Option<Cl
     running.cells_s += outcome.measured.seconds;
     running.ran += 1;
     let watched = sweep::of(&running.study).is_some();
-    let stop = running.stopped || shared.is_asked_to_stop();
+    let stop = running.stopped || shared.should_stop();
     let next = if watched || stop {
         running.ledger.done(claimed, &outcome.measured)?;
         follow(shared, &mut running, claimed)?;
@@ -435,7 +435,7 @@ fn failed(shared: &Shared, claimed: &Claim, failure: &Failure) -> Result<Option<
     if after != AfterFailure::Again {
         follow(shared, &mut running, claimed)?;
     }
-    let stop = running.stopped || shared.is_asked_to_stop();
+    let stop = running.stopped || shared.should_stop();
     let next = if stop { None } else { running.ledger.claim(shared.work.block)? };
     running.counts = running.ledger.counts()?;
     let progress = running.progress(shared.work.jobs);
@@ -455,11 +455,11 @@ fn follow(shared: &Shared, running: &mut Running, claimed: &Claim) -> Result<(),
     Ok(())
 }
 
-/// Files that a process which is gone was writing. We hold the ledger's lock, so they are nobody's.
+/// Files that a process which is gone was writing. We hold the ledger's lock, so they have no owner.
 fn sweep_away_temporaries(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| own::is_temporary(&entry.file_name().to_string_lossy())) {
-        // What cannot be removed is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = fs::remove_file(entry.path());
     }
 }

@@ -74,7 +74,7 @@ pub struct Submission<'a> {
     pub program: &'a Path,
     /// Parent directory of the nodes' working directories, one for each machine. `None`: see [`exec::scratch`].
     pub scratch: Option<&'a Path>,
-    /// Names of the machines to run so; those of them that the study gives to nobody are asked for without more.
+    /// Names of the machines to run so; those without Slurm settings in the study are submitted without options.
     pub machines: &'a [String],
 }
 
@@ -91,7 +91,7 @@ impl Submission<'_> {
         let round = Rounds::read(self.directory)?.round + 1;
         let mut rounds = Rounds { round, machines: self.machines.to_vec(), ..Rounds::default() };
         for (machine, facts) in self.of(study) {
-            let slurm = &asked(facts);
+            let slurm = &slurm_of(facts);
             let scratch = self.scratch_of(&facts.name);
             for block in blocks_left(study, machine)? {
                 let words = exec::work_command(self.program, self.directory, &facts.name, &scratch, Some(block));
@@ -128,7 +128,7 @@ impl Submission<'_> {
     }
 
     fn collector(&self, study: &Directory, rounds: &Rounds) -> Result<u64, SlurmError> {
-        let slurm = self.of(study).next().map(|(_, facts)| asked(facts)).unwrap_or_default();
+        let slurm = self.of(study).next().map(|(_, facts)| slurm_of(facts)).unwrap_or_default();
         let mut flags = self.flags(&slurm, "prony-collect");
         let jobs: Vec<String> = rounds.jobs.iter().map(u64::to_string).collect();
         flags.push(format!("--dependency=afterany:{}", jobs.join(":")));
@@ -196,8 +196,8 @@ pub enum Queue {
 impl Rounds {
     /// State of the queue: whether there are jobs to wait for. What ran is not its to say.
     pub fn queue(&self) -> Queue {
-        let asked = Command::new("squeue").args(["--noheader", "--format=%i|%T|%r"]).stdin(Stdio::null()).output();
-        match asked {
+        let listed = Command::new("squeue").args(["--noheader", "--format=%i|%T|%r"]).stdin(Stdio::null()).output();
+        match listed {
             Ok(output) if output.status.success() => self.queue_of(&String::from_utf8_lossy(&output.stdout)),
             _ => Queue::Silent,
         }
@@ -246,7 +246,7 @@ impl Rounds {
         atomic_file::write_with_mode(&path, &json, 0o644).map_err(|error| in_file(&path, error))
     }
 
-    /// Begins again: somebody asked for it, so that what was given up is tried again.
+    /// Begins again on request: what was given up is tried again.
     ///
     /// # Errors
     /// [`SlurmError`] when the file cannot be removed.
@@ -263,7 +263,7 @@ fn in_file(path: &Path, error: io::Error) -> SlurmError {
     DirectoryError::Io { path: path.to_owned(), error }.into()
 }
 
-fn asked(machine: &Machine) -> Slurm {
+fn slurm_of(machine: &Machine) -> Slurm {
     match &machine.executor {
         Executor::Slurm(slurm) => slurm.clone(),
         _ => Slurm::default(),
@@ -282,8 +282,8 @@ fn blocks_left(study: &Directory, machine: usize) -> Result<Vec<u64>, SlurmError
 
 /// What a job does: every word of it is quoted for the shell that reads it.
 fn script(slurm: &Slurm, words: &[String]) -> String {
-    // --cpu-freq is a flag of steps (srun(1)); `study work` then looks whether the node did as asked.
-    let step = slurm.cpu_freq.iter().flat_map(|asked| ["srun".to_owned(), format!("--cpu-freq={asked}")]);
+    // --cpu-freq is a flag of steps (srun(1)); `study work` then checks that the node complied.
+    let step = slurm.cpu_freq.iter().flat_map(|frequency| ["srun".to_owned(), format!("--cpu-freq={frequency}")]);
     let words: Vec<String> = step.chain(words.iter().cloned()).collect();
     format!("#!/bin/sh\nexec {}\n", shell_words::join(&words))
 }
@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(rounds.queue_of("7|RUNNING|None\n9|PENDING|Dependency\n"), Queue::Alive);
         assert_eq!(rounds.queue_of("8|PENDING|Resources\n"), Queue::Alive);
         assert_eq!(rounds.queue_of("9|RUNNING|None\n"), Queue::Alive);
-        let held = "7|PENDING|launch failed requeued held\n8|PENDING|JobHeldAdmin\n9|PENDING|Dependency\n";
-        assert_eq!(rounds.queue_of(held), Queue::Dead);
+        let none_alive = "7|PENDING|launch failed requeued held\n8|PENDING|JobHeldAdmin\n9|PENDING|Dependency\n";
+        assert_eq!(rounds.queue_of(none_alive), Queue::Dead);
         assert_eq!(rounds.queue_of("17|RUNNING|None\n"), Queue::Dead);
         assert_eq!(rounds.queue_of(""), Queue::Dead);
     }

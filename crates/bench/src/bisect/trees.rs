@@ -197,7 +197,7 @@ impl Trees {
                     }
                 });
             }
-            if interrupt.is_some_and(Interrupt::is_asked) {
+            if interrupt.is_some_and(Interrupt::is_requested) {
                 end(&mut child);
                 return Err(TreeError::Interrupted);
             }

@@ -115,7 +115,7 @@ impl<'a> Chase<'a> {
 #[cfg(target_arch = "x86_64")]
 fn code() -> Result<crate::code::Code, crate::code::CodeError> {
     use iced_x86::code_asm::*;
-    // SAFETY: it reads addresses from where it is told to begin on, which whoever runs it vouches for; rax alone is changed.
+    // SAFETY: it reads addresses from its start address on, which the caller vouches for; rax alone is changed.
     unsafe {
         crate::code::Code::emit(0, |emit| {
             emit.asm.mov(rax, rsi)?;

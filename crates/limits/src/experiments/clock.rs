@@ -8,7 +8,7 @@ use crate::tester::{Passes, Sample, Series};
 use crate::unsupported::Unsupported;
 
 pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
-    let asked = |name: &'static str, clock: libc::clockid_t| {
+    let clock_case = |name: &'static str, clock: libc::clockid_t| {
         let run = move |context: &mut CaseContext| {
             let series = context.tester.repeat(Passes::Calibrated, |passes| ask(clock, passes))?;
             Ok(Outcome { series, ..Outcome::default() })
@@ -17,10 +17,10 @@ pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
     };
     let mut cases = vec![
         Case::new(Experiment::Clock, "core", Measure::Hertz(CORE_CYCLES), core),
-        asked("clock_gettime CLOCK_MONOTONIC", libc::CLOCK_MONOTONIC),
-        asked("clock_gettime CLOCK_MONOTONIC_RAW", libc::CLOCK_MONOTONIC_RAW),
-        asked("clock_gettime CLOCK_MONOTONIC_COARSE", libc::CLOCK_MONOTONIC_COARSE),
-        asked("clock_gettime CLOCK_THREAD_CPUTIME_ID", libc::CLOCK_THREAD_CPUTIME_ID),
+        clock_case("clock_gettime CLOCK_MONOTONIC", libc::CLOCK_MONOTONIC),
+        clock_case("clock_gettime CLOCK_MONOTONIC_RAW", libc::CLOCK_MONOTONIC_RAW),
+        clock_case("clock_gettime CLOCK_MONOTONIC_COARSE", libc::CLOCK_MONOTONIC_COARSE),
+        clock_case("clock_gettime CLOCK_THREAD_CPUTIME_ID", libc::CLOCK_THREAD_CPUTIME_ID),
     ];
     #[cfg(target_arch = "x86_64")]
     cases.extend(here::cases());

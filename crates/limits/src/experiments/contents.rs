@@ -18,7 +18,7 @@ const STORED_BYTES: usize = 512;
 pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let kind = setting.huge;
     let mut levels = setting.levels();
-    // Caches hold whatever it is; a look asks memory alone, and about zeros alone.
+    // Caches hold whatever it is; a look measures memory alone, and zeros alone.
     if !setting.effort.thorough {
         levels.drain(..levels.len() - 1);
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_asks_memory_about_zeros_alone() {
+    fn a_look_measures_memory_with_zeros_alone() {
         let mut setting = context().setting;
         let count = |setting: &Setting| {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();

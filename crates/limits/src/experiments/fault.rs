@@ -11,7 +11,7 @@ use crate::tester::Passes;
 use crate::ticks::now_ns;
 use crate::unsupported::Unsupported;
 
-/// The page whose faults are counted; also the unit in which larger ones are told.
+/// The page whose faults are counted; also the unit for larger ones.
 const PAGE: usize = 4096;
 /// Memory that is touched: enough for thousands of faults, or tens of huge ones.
 const BYTES: usize = 64 << 20;
@@ -27,7 +27,7 @@ enum Touch {
     Random,
     /// Read, which maps the one page of zeros.
     ReadZero,
-    /// Not at all: the kernel is asked to, while it maps them.
+    /// Not at all: the kernel does, while it maps them.
     Populate,
 }
 

@@ -74,7 +74,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
             .with("look", look)
             .with("bytes", bytes)
     };
-    // A mapping that nobody looks at reads nothing.
+    // A mapping that is not looked at reads nothing.
     Ok(all.filter(|&(way, _, looked_at)| way != Way::Map || looked_at).map(case).collect())
 }
 
@@ -231,7 +231,7 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping is so long; the file has no name, and nobody here cuts it.
+        // SAFETY: the mapping is so long; the file has no name, and nothing here truncates it.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.bytes) }
     }
 }
@@ -266,13 +266,13 @@ mod ring {
 
         pub fn pass(&mut self, looked_at: bool) -> Result<u64, Unsupported> {
             let portions = self.bytes / RING_PORTION;
-            let (mut asked, mut done, mut total) = (0, 0, 0u64);
+            let (mut submitted_portions, mut done, mut total) = (0, 0, 0u64);
             let mut failed = None;
             for slot in 0..RING_DEPTH.min(portions) {
-                self.ask(slot, asked);
-                asked += 1;
+                self.ask(slot, submitted_portions);
+                submitted_portions += 1;
             }
-            while done < asked {
+            while done < submitted_portions {
                 match self.ring.submit_and_wait(1) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     submitted => submitted?,
@@ -289,9 +289,9 @@ mod ring {
                         total = total.wrapping_add(sum(&self.buffer[slot * RING_PORTION..][..RING_PORTION]));
                     }
                     // After a failure nothing is begun, and what is in flight is waited for.
-                    if asked < portions && failed.is_none() {
-                        self.ask(slot, asked);
-                        asked += 1;
+                    if submitted_portions < portions && failed.is_none() {
+                        self.ask(slot, submitted_portions);
+                        submitted_portions += 1;
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! System calls, and datagrams over loopback: what the kernel takes to send and to receive, with no network in the way.
 //!
-//! One thread sends a block to itself and receives it; only the half that is asked for is timed. On loopback the sender's call also
+//! One thread sends a block to itself and receives it; only the requested half is timed. On loopback the sender's call also
 //! carries the datagram up to the receiver's queue, so sending costs more than it would into a network card.
 
 use std::io;

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-/// Below this share nothing is called a disturbance: it is the difference that a comparison is
-/// asked to tell unless it is asked for another.
+/// Below this share nothing is called a disturbance: it is the default margin of a comparison.
 pub(super) const NOTICEABLE: f64 = 0.01;
 
 /// Source of interference with measurements.
@@ -42,7 +41,7 @@ pub enum Disturbance {
     HugePages,
     /// Addresses change from run to run.
     Aslr,
-    /// Sleeps last longer than asked for.
+    /// Sleeps last longer than requested.
     TimerSlack,
     /// Cost of reading the clock.
     ClockSource,

@@ -82,7 +82,7 @@ impl Window {
                 std::thread::sleep(FREQUENCY_EVERY.min(window));
                 khz.extend(tree.value::<u64>(&file));
             }
-            // Without the thread nothing wanted the CPU; that is told as not measured.
+            // Without the thread nothing wanted the CPU; that is reported as not measured.
             wait = spinner.join().ok().flatten();
             // Where the thread could not spin, time must pass all the same.
             std::thread::sleep(window.saturating_sub(started.elapsed()));

@@ -141,7 +141,7 @@ fn rate(window: &Window, name: &str) -> Option<f64> {
 fn ticks(window: &Window) -> Finding {
     match rate(window, "LOC") {
         Some(rate) => {
-            // A tick costs 1 to 5 µs, some 0.1 % at 250 Hz, the same in all runs: told, and never a disturbance.
+            // A tick costs 1 to 5 µs, some 0.1 % at 250 Hz, the same in all runs: reported, and never a disturbance.
             let word = if rate < TICKS_PER_S { "the tick is off" } else { "the scheduler's tick and timers" };
             Finding::new(Disturbance::Ticks, State::Good, format!("{rate:.0} /s, {word}")).measured(rate, "/s")
         }

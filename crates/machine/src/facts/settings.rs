@@ -87,7 +87,7 @@ pub(crate) fn policies(tree: &Tree) -> Vec<String> {
 
 /// Base frequency of the hardware without turbo, in kHz.
 pub(crate) fn base_khz(tree: &Tree, policy: &str) -> Option<u64> {
-    // intel_pstate tells it in kHz, ACPI CPPC in MHz.
+    // intel_pstate reports it in kHz, ACPI CPPC in MHz.
     let cppc = || {
         let cpu = policy.rsplit_once("policy")?.1;
         tree.value::<u64>(&format!("/sys/devices/system/cpu/cpu{cpu}/acpi_cppc/nominal_freq"))?.checked_mul(1000)

@@ -70,7 +70,7 @@ pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
 /// Linux 5.12: mappings come with the build id of their file instead of its inode.
 pub(crate) const BUILD_ID: u64 = 1 << 34;
 
-/// The thread that asks, as a `pid` of [`open`].
+/// The calling thread, as a `pid` of [`open`].
 pub(crate) const THIS_THREAD: i32 = 0;
 /// Value of `pid` in [`open`] for any thread.
 pub(crate) const ANY_THREAD: i32 = -1;
@@ -82,7 +82,7 @@ pub(crate) fn open(attributes: Attributes, pid: i32, cpu: i32) -> io::Result<Fil
     const NO_GROUP: i32 = -1;
     const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
     let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
-    // SAFETY: `attributes` is as long as it says and outlives the call; the new descriptor belongs to nobody else.
+    // SAFETY: `attributes` is as long as it says and outlives the call; nothing else owns the new descriptor.
     unsafe {
         let number = libc::SYS_perf_event_open;
         match libc::syscall(number, &raw const attributes, pid, cpu, NO_GROUP, PERF_FLAG_FD_CLOEXEC) {

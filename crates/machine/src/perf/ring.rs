@@ -38,7 +38,7 @@ impl Ring {
     /// # Errors
     /// [`PerfError`]: above all that it is not permitted.
     pub fn open(sampling: &Sampling, target: Target, cpu: usize, data_bytes: usize) -> Result<Ring, PerfError> {
-        // SAFETY: asks for a number.
+        // SAFETY: queries a number.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let mut data_bytes = data_bytes.next_power_of_two().max(page_bytes * 2);
         loop {
@@ -137,7 +137,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length, and nobody holds a reference any more.
+        // SAFETY: mapped by `map` with this length, and no reference is left.
         unsafe { libc::munmap(self.page.as_ptr().cast(), self.page_bytes + self.data_bytes) };
     }
 }

@@ -57,7 +57,7 @@ fn records_that_go_round_the_end_of_a_ring_come_whole() {
 }
 
 #[test]
-fn what_a_machine_does_not_count_is_told_apart_from_what_it_does_not_permit() {
+fn what_a_machine_does_not_count_differs_from_what_it_does_not_permit() {
     let sampling = Sampling { trigger: Trigger::Cycles, ..sampling() };
     match Ring::open(&sampling, Target::ThisThread, 0, 1 << 16) {
         Ok(_) | Err(PerfError::NotCounted) => {}

@@ -12,7 +12,7 @@ pub enum Ended {
     Exited(i32),
     /// A signal of this number ended the process.
     Signalled(i32),
-    /// We ended it, because we were told to stop.
+    /// We ended it, because a stop was requested.
     Stopped,
 }
 
@@ -142,7 +142,7 @@ fn rss_bytes(usage: &libc::rusage) -> u64 {
 fn process_clock_ns(pid: libc::pid_t) -> Option<u64> {
     // include/linux/posix-timers_types.h: the clock of a process is ~pid shifted by three, and 2
     // stands for the scheduler's own, exact account. glibc's clock_getcpuclockid makes the same number,
-    // after a system call that asks whether the process exists.
+    // after a system call that checks whether the process exists.
     const CPUCLOCK_SCHED: libc::clockid_t = 2;
     let clock = (!pid << 3) | CPUCLOCK_SCHED;
     read_clock(clock)

@@ -2,17 +2,17 @@
 //!
 //! Two netlink sockets, both for the whole machine, so that records of others are among what is read:
 //!
-//! - the process connector (Documentation/driver-api/connector.rst) tells of each fork and exit, and when;
-//! - taskstats (Documentation/accounting/taskstats.rst) tells what a task took when it ends: CPU time and
+//! - the process connector (Documentation/driver-api/connector.rst) reports each fork and exit, and when;
+//! - taskstats (Documentation/accounting/taskstats.rst) reports what a task took when it ends: CPU time and
 //!   run-queue wait, both kept by the scheduler whether delay accounting (`kernel.task_delayacct`) is on
 //!   or not.
 //!
-//! A task is told of while it ends, before its parent or we can notice, so all that a process waited for
+//! A task is reported while it ends, before its parent or we can notice, so all that a process waited for
 //! is there once the process is a zombie. What a task takes after its record, to give its memory back,
 //! is missing from it. Both need `CAP_NET_ADMIN` and the first user and process namespaces. Records that
 //! find no room are lost, and the next read says so.
 //!
-//! Tried and not used: a control group made for the run. `cpu.stat` tells only what `wait4` does.
+//! Tried and not used: a control group made for the run. `cpu.stat` reports only what `wait4` does.
 //! `cpu.pressure` has the right word in its line `full` (none of the group ran while one waited), but
 //! weighs CPUs by whole ticks of 1 to 10 ms (`collect_percpu_times` in kernel/sched/psi.c), which is
 //! nothing for a short run and a mean, not a sum, for one that changes CPUs. `wait_sum` of the v1 group
@@ -56,7 +56,7 @@ impl Exits {
         Ok(Exits { events, records })
     }
 
-    /// Throws away what was told until now.
+    /// Discards what was reported until now.
     pub(super) fn forget(&self) {
         for socket in [&self.events, &self.records] {
             // What was lost until now is of no interest either: only an empty socket ends this.
@@ -64,8 +64,8 @@ impl Exits {
         }
     }
 
-    /// All that was told since.
-    pub(super) fn told(&self) -> Result<(Vec<Event>, Vec<Record>), NoWait> {
+    /// Everything reported since.
+    pub(super) fn received(&self) -> Result<(Vec<Event>, Vec<Record>), NoWait> {
         let (mut events, mut records) = (Vec::new(), Vec::new());
         let ended = [
             receive(&self.events, |message| events.extend(parse_event(message))),
@@ -199,7 +199,7 @@ fn c_string(text: &str) -> Vec<u8> {
 
 fn socket(protocol: libc::c_int, groups: u32) -> io::Result<OwnedFd> {
     // SAFETY: plain system calls; `address` and `room` are plain data and as long as is said; the new
-    // descriptor belongs to nobody else.
+    // descriptor has no other owner.
     unsafe {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let descriptor = check(libc::socket(libc::AF_NETLINK, kind, protocol))?;

@@ -1,6 +1,6 @@
 //! The threads and children of a process that ended: whether they took turns, and how long they waited.
 //!
-//! Pure: what the kernel told comes in, from `exits`, and one wait or the reason against it goes out.
+//! Pure: what the kernel reported comes in, from `exits`, and one wait or the reason against it goes out.
 //!
 //! **What wall − wait means for several tasks.** Let R(t) tasks be runnable at t: on a CPU, or waiting
 //! for one. Wall time is lost to other work where R ≥ 1 and none of them has a CPU. While R ≤ 1
@@ -9,7 +9,7 @@
 //! another runs loses none. It counts too much by at most ∫ (R − 1)⁺ dt, which is the sum of all
 //! runnable times less the time in which R ≥ 1.
 //!
-//! **How far it is known.** The kernel tells when a task began and ended and how long it ran and waited
+//! **How far it is known.** The kernel reports when a task began and ended and how long it ran and waited
 //! in all, but not when in between. Tasks whose lives do not touch cannot be runnable at once, so a
 //! chain of such tasks takes turns for certain, and only the *rest* can overlap it. Of all chains the
 //! one that ran longest is taken; where the rest is no more than [`REST_MOST`] of all CPU time, the sum
@@ -35,7 +35,7 @@ const REST_MOST: f64 = 0.05;
 pub enum NoWait {
     /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
     NotReported,
-    /// Not all the kernel told arrived.
+    /// Some of the kernel's reports were lost.
     Lost,
     /// A child or thread still ran when the process had ended.
     Outlived,

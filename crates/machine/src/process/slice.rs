@@ -14,7 +14,7 @@ pub const SHORTEST_NS: u64 = 100_000;
 /// # Errors
 /// What the system calls answer. A kernel before 6.12 takes the value and does nothing with it.
 pub fn shorten(slice_ns: u64) -> io::Result<()> {
-    // SAFETY: both calls get a struct of the size that they are told, which lives across them; plain data, for which zeros are valid.
+    // SAFETY: both calls get a struct of the size passed to them, which lives across them; plain data, for which zeros are valid.
     unsafe {
         let mut attributes: libc::sched_attr = mem::zeroed();
         let size = size_of_val(&attributes) as u32;
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_thread_keeps_its_nice_value() {
         let nice = || {
-            // SAFETY: only asks.
+            // SAFETY: a pure query.
             unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
         };
         std::thread::spawn(move || {

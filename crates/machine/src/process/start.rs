@@ -12,7 +12,7 @@ use super::account::{self, Account};
 use super::command::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError, Step};
 use super::slice;
 
-/// Time that a process has to end after it was asked to, in milliseconds.
+/// Time that a process has to end after SIGTERM, in milliseconds.
 const GRACE_MS: i32 = 2000;
 
 /// Everything a process needs, as the kernel wants it.
@@ -56,12 +56,12 @@ impl Prepared {
 fn caught_signals() -> Vec<i32> {
     (1..32)
         .filter(|&signal| {
-            // SAFETY: only asks; `action` is plain data that the kernel overwrites.
-            let (asked, action) = unsafe {
+            // SAFETY: a pure query; `action` is plain data that the kernel overwrites.
+            let (status, action) = unsafe {
                 let mut action: libc::sigaction = mem::zeroed();
                 (libc::sigaction(signal, ptr::null(), &raw mut action), action)
             };
-            asked == 0 && action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN
+            status == 0 && action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN
         })
         .collect()
 }
@@ -134,7 +134,7 @@ pub(super) fn start(prepared: &Prepared, stack: &mut Stack) -> Result<Child, (St
         }
         pid
     };
-    // SAFETY: the kernel stored a new descriptor that nobody else knows.
+    // SAFETY: the kernel stored a new descriptor that nothing else uses.
     let child = Child { pid, descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } };
     match shared.failed {
         None => Ok(child),
@@ -208,7 +208,7 @@ fn prepare(prepared: &Prepared) -> Result<(), (Step, i32)> {
 }
 
 impl Child {
-    /// Waits for the end and empties `drains` meanwhile; true when `stop` asked for it.
+    /// Waits for the end and empties `drains` meanwhile; true when `stop` became readable.
     pub(super) fn until_end(&self, drains: &mut [Drain], stop: Option<BorrowedFd>) -> io::Result<bool> {
         // Negative descriptors are skipped by poll.
         let watch = |descriptor: RawFd| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
@@ -266,7 +266,7 @@ fn poll(watched: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<i32> {
 
 pub(super) fn file_in_memory() -> io::Result<File> {
     const NAME: &CStr = c"prony";
-    // SAFETY: a C string; the new descriptor belongs to nobody else.
+    // SAFETY: a C string; nothing else owns the new descriptor.
     unsafe {
         let descriptor = libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC);
         if descriptor == -1 {

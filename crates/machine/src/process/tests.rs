@@ -126,7 +126,7 @@ fn children_that_take_turns_have_a_net() {
 }
 
 #[test]
-fn the_kernel_tells_of_each_thread_what_it_ran_and_waited() {
+fn the_kernel_reports_cpu_time_and_wait_of_each_thread() {
     let exits = Exits::open().expect("CAP_NET_ADMIN: sudo -E env PATH=\"$PATH\" cargo test -p prony-machine process");
     exits.forget();
     let on_first = |process: &mut Process| process.placement.cpu = Some(first_cpu());
@@ -136,7 +136,7 @@ fn the_kernel_tells_of_each_thread_what_it_ran_and_waited() {
     let (run, text) = run_in(on_first, Path::new("/bin/sh"), &["-c", script, burn]);
     let run = run.expect("it runs");
     assert_eq!(run.ended, Ended::Exited(0));
-    let (events, records) = exits.told().expect("there is room for three tasks");
+    let (events, records) = exits.received().expect("there is room for three tasks");
     let (number, account) = text.split_once('\n').expect("two lines");
     let number: u32 = number.parse().expect("a number");
     let truth_ns = truth(account).0;
@@ -159,16 +159,16 @@ fn the_kernel_tells_of_each_thread_what_it_ran_and_waited() {
 }
 
 #[test]
-fn threads_that_run_at_once_are_told_as_the_reason() {
+fn threads_that_run_at_once_are_given_as_the_reason() {
     let (run, _) = run(burn(), &["-t", "3", "20000000"]);
     assert_heard(&run);
     assert_eq!(run.wait_ns, Err(NoWait::Overlap));
 }
 
 #[test]
-fn a_child_that_runs_on_is_told_as_the_reason() {
+fn a_child_that_runs_on_is_given_as_the_reason() {
     // The child that is waited for makes it a command with children; the other one reads until its pipe is shut.
-    let (from, _held) = io::pipe().expect("there are descriptors");
+    let (from, _writer) = io::pipe().expect("there are descriptors");
     let nowhere = File::open("/dev/null").expect("it is always there");
     let arguments = ["sh", "-c", r#""$0" 20000000; cat <&3 & :"#].map(OsString::from).into_iter();
     let process = Process {
@@ -196,10 +196,10 @@ fn memory_that_was_touched_is_in_the_peak() {
 }
 
 #[test]
-fn memory_below_our_own_is_known_where_the_kernel_tells_of_ends() {
+fn memory_below_our_own_is_known_where_the_kernel_reports_exits() {
     let (small, large) = (run(burn(), &["-m", "1", "1000000"]).0, run(burn(), &["-m", "9", "1000000"]).0);
     assert!(account::own_rss_max_bytes() > 0);
-    // Where nobody tells, it is not known, and not taken from ourselves.
+    // Without exit records it is unknown, and not taken from this process.
     if let (Some(small), Some(large)) = (small.rss_max_bytes, large.rss_max_bytes) {
         assert!((7 << 20..10 << 20).contains(&(large - small)), "{small} {large}");
         assert!((1 << 20..8 << 20).contains(&small), "{small}");
@@ -208,7 +208,7 @@ fn memory_below_our_own_is_known_where_the_kernel_tells_of_ends() {
 }
 
 #[test]
-fn codes_and_signals_are_told_apart() {
+fn codes_and_signals_are_distinguished() {
     assert_eq!(run(burn(), &["-e", "7", "1"]).0.ended, Ended::Exited(7));
     assert_eq!(run("/bin/sh", &["-c", "kill -SEGV $$"]).0.ended, Ended::Signalled(libc::SIGSEGV));
     // Our process ignores SIGPIPE, as every Rust program does; a program we start must not.
@@ -299,7 +299,7 @@ fn a_pipe_is_emptied_while_the_process_runs() {
 }
 
 #[test]
-fn a_process_that_is_told_to_stop_is_gone_with_its_children() {
+fn a_stopped_process_is_gone_with_its_children() {
     let (stop, mut tell) = io::pipe().expect("there are descriptors");
     tell.write_all(b"!").expect("the pipe is empty");
     let (mut alive, write) = io::pipe().expect("there are descriptors");
@@ -316,7 +316,7 @@ fn a_process_that_is_told_to_stop_is_gone_with_its_children() {
     };
     let run = Runner::new().run(&process, &mut [], Some(stop.as_fd())).expect("the shell is there");
     assert_eq!(run.ended, Ended::Stopped);
-    // The pipe ends only when nobody holds it any more, `sleep` included.
+    // The pipe ends only when no process has it open, `sleep` included.
     drop(write);
     assert_eq!(alive.read(&mut [0]).expect("a pipe"), 0);
 }

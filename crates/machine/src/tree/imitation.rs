@@ -78,17 +78,17 @@ impl Imitation {
                 let known = tree.read(&format!("{directory}/scaling_available_governors"))?;
                 let preference = tree.place(&format!("{directory}/energy_performance_preference"));
                 if value == "performance" && preference.exists() {
-                    // intel_pstate moves it along, and nobody moves it back.
+                    // intel_pstate moves it along, and nothing moves it back.
                     fs::write(preference, "performance\n")?;
                 }
                 known.split_whitespace().find(|&known| known == value).ok_or_else(refused)?.to_owned()
             }
             // The kernel keeps a limit within what the hardware can do.
             "scaling_min_freq" | "scaling_max_freq" => {
-                let asked: u64 = value.parse().map_err(|_| refused())?;
+                let requested: u64 = value.parse().map_err(|_| refused())?;
                 let least = beside("cpuinfo_min_freq").unwrap_or(0);
                 let most = beside("cpuinfo_max_freq").unwrap_or(u64::MAX);
-                asked.clamp(least, most.max(least)).to_string()
+                requested.clamp(least, most.max(least)).to_string()
             }
             "energy_performance_preference"
                 if tree.line(&format!("{directory}/scaling_governor")).as_deref() == Some("performance") =>

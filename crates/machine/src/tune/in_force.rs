@@ -2,16 +2,16 @@
 
 use crate::CpuSet;
 
-/// True when a file that reads `now` says what writing `asked` asks for.
-pub(super) fn in_force(path: &str, now: &str, asked: &str) -> bool {
+/// True when a file that reads `now` says what writing `requested` requests.
+pub(super) fn in_force(path: &str, now: &str, requested: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
-        "smp_affinity_list" => now.parse::<CpuSet>() == asked.parse::<CpuSet>(),
-        "cpumask" | "default_smp_affinity" => CpuSet::from_mask(now) == CpuSet::from_mask(asked),
+        "smp_affinity_list" => now.parse::<CpuSet>() == requested.parse::<CpuSet>(),
+        "cpumask" | "default_smp_affinity" => CpuSet::from_mask(now) == CpuSet::from_mask(requested),
         "cgroup.subtree_control" => {
-            let wanted = asked.trim_start_matches('+');
+            let wanted = requested.trim_start_matches('+');
             now.split_whitespace().any(|controller| controller == wanted)
         }
-        _ => crate::facts::chosen(now) == asked,
+        _ => crate::facts::chosen(now) == requested,
     }
 }

@@ -54,7 +54,7 @@ pub fn plan(tree: &Tree, options: &Options) -> Plan {
     let mut planner =
         Planner { tree, plan: Plan { changes: Vec::new(), absent: Vec::new(), shield: None, affinities: Vec::new() } };
     let online = online(tree);
-    // The sibling threads are kept free as well: whoever runs there shares the core.
+    // The sibling threads are kept free as well: a task there shares the core.
     let core: CpuSet = options
         .cpus
         .iter()
@@ -133,9 +133,10 @@ impl Planner<'_> {
     }
 
     /// A file that is there and readable; `None` as value only watches it.
-    fn file(&mut self, knob: Knob, path: &str, asked: Option<String>) {
+    fn file(&mut self, knob: Knob, path: &str, requested: Option<String>) {
         if let Ok(before) = self.tree.read(path) {
-            let resource = Resource::File { path: path.to_owned(), before, asked, found: None, settled: None };
+            let resource =
+                Resource::File { path: path.to_owned(), before, asked: requested, found: None, settled: None };
             self.plan.changes.push(Change { knob, stage: Stage::Planned, resource });
         }
     }
@@ -204,7 +205,7 @@ impl Planner<'_> {
             let Some(mut target) = highest else { continue };
             match (requested_khz, khz("scaling_max_freq")) {
                 (Some(requested), _) => target = requested,
-                // A limit that somebody set lower stays.
+                // A limit that was set lower stays.
                 (None, Some(limit)) => target = target.min(limit),
                 (None, None) => {}
             }
@@ -215,7 +216,7 @@ impl Planner<'_> {
         format!("no limits in {CPUFREQ}")
     }
 
-    /// Files stay as they are when this process has ended, which a held `/dev/cpu_dma_latency` does not.
+    /// Files stay as they are when this process has ended, which an open `/dev/cpu_dma_latency` does not.
     fn idle(&mut self, cpus: &CpuSet) -> String {
         for cpu in cpus.iter() {
             let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
@@ -240,11 +241,11 @@ impl Planner<'_> {
             if now.within(cpus).is_empty() {
                 continue;
             }
-            let asked = match now.within(others) {
+            let affinity = match now.within(others) {
                 kept if kept.is_empty() => others.clone(),
                 kept => kept,
             };
-            self.file(Knob::Interrupts, &path, Some(asked.to_string()));
+            self.file(Knob::Interrupts, &path, Some(affinity.to_string()));
         }
         "no /proc/irq".to_owned()
     }

@@ -1,7 +1,7 @@
 //! Puts back what `tune` found.
 //!
-//! In reverse order, and only what is still as `tune` left it: what somebody else changed
-//! meanwhile is theirs, and is told instead.
+//! In reverse order, and only what is still as `tune` left it: what another process changed
+//! meanwhile stays, and is reported instead.
 
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ pub enum Back {
     Failed(String),
 }
 
-/// Puts back what the undo file tells, and removes it.
+/// Puts back what the undo file lists, and removes it.
 ///
 /// # Errors
 /// [`UndoError`]: no undo file could be read, or another process is tuning.
@@ -89,7 +89,7 @@ pub fn restore(tree: &Tree) -> Result<Restoring, UndoError> {
     })
 }
 
-/// Puts back what one undo file tells.
+/// Puts back what one undo file lists.
 pub(crate) fn restore_one(tree: &Tree, name: UndoName) -> Result<Restoring, UndoError> {
     let _lock = Lock::take(tree, name)?;
     match Undo::load(tree, name)? {
@@ -126,7 +126,7 @@ pub(crate) fn apply(tree: &Tree, name: UndoName, mut undo: Undo) -> Result<Resto
     let mut failed = Vec::new();
     for (change, back) in undo.changes.drain(..).zip(backs) {
         let Some(back) = back else { continue };
-        restored.push(told(tree, change.knob, &change.resource, back.clone()));
+        restored.push(outcome(tree, change.knob, &change.resource, back.clone()));
         if matches!(back, Back::Failed(_)) {
             failed.push(change);
         }
@@ -175,11 +175,11 @@ fn file(tree: &Tree, resource: &Resource, stage: Stage, moved_along: bool, back:
     let ours = match (stage, asked) {
         // What we never wrote is ours only where what we wrote moves it.
         (Stage::Planned, _) => moved_along,
-        // The process ended between writing and reading again; nobody knows what the kernel made of it.
+        // The process ended between writing and reading again; what the kernel made of it is unknown.
         (Stage::Begun, _) => true,
-        (_, Some(asked)) => {
+        (_, Some(requested)) => {
             let left = [found, settled].into_iter().flatten().any(|left| *left == now);
-            left || in_force(path, &now, asked)
+            left || in_force(path, &now, requested)
         }
         (_, None) => moved_along,
     };
@@ -226,7 +226,7 @@ pub(super) fn write_form(path: &str, before: &str, now: &str) -> String {
     crate::facts::chosen(before).to_owned()
 }
 
-fn told(tree: &Tree, knob: Knob, resource: &Resource, back: Back) -> Restored {
+fn outcome(tree: &Tree, knob: Knob, resource: &Resource, back: Back) -> Restored {
     let (place, before, tuned, now) = match resource {
         Resource::File { path, before, found, settled, asked } => {
             let tuned = settled.clone().or(found.clone()).or(asked.clone()).unwrap_or_default();

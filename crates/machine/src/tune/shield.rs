@@ -1,4 +1,4 @@
-//! CPUs on which nobody else runs: control groups of version 2 or 1.
+//! CPUs on which nothing else runs: control groups of version 2 or 1.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub enum ShieldKind {
     Cpusets,
 }
 
-/// CPUs on which nobody else runs, and what that is worth.
+/// CPUs on which nothing else runs, and what that is worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shield {
     /// Means of the shield: the kind of its control groups.
@@ -100,7 +100,7 @@ fn home(tree: &Tree, mount: &str, hierarchy: &str) -> String {
         controllers.split(',').any(|controller| controller == hierarchy).then_some(path)
     });
     let home = format!("{mount}{}", path.unwrap_or("/"));
-    // In a name space of its own, a process may be told a path that is not there.
+    // In a name space of its own, a process may see a path that is not there.
     if tree.exists(&home) { home.trim_end_matches('/').to_owned() } else { mount.to_owned() }
 }
 
@@ -122,13 +122,13 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
         let home = if *name == OTHERS { mount.clone() } else { home.clone() };
         groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, resource: Resource::Group { path, home } });
     }
-    let (name, asked) = match kind {
+    let (name, value) = match kind {
         ShieldKind::Partition => ("cgroup.subtree_control", "+cpuset"),
         // The root group would balance tasks over all CPUs; its children then do so over theirs.
         ShieldKind::Cpusets => ("cpuset.sched_load_balance", "0"),
     };
     let path = format!("{mount}/{name}");
-    let file = |before| Resource::File { path, before, asked: Some(asked.to_owned()), found: None, settled: None };
+    let file = |before| Resource::File { path, before, asked: Some(value.to_owned()), found: None, settled: None };
     let before = tree.read(&format!("{mount}/{name}")).ok();
     let change = before.map(|before| Change { knob: Knob::Shield, stage: Stage::Planned, resource: file(before) });
     Ok((change, PlannedShield { kind, groups, mount, home, cpus: cpus.clone(), others: others.clone() }))

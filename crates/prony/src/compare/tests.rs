@@ -28,7 +28,7 @@ fn printed(files: &[Loaded], args: &CompareArgs) -> String {
         Ok(compared) => compared,
         Err(error) => return failure(error).to_string(),
     };
-    let request = Asked { left_out, ..request(args) };
+    let request = CompareOptions { left_out, ..request(args) };
     let warnings: String =
         warnings(&request, &compared).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let exit = Exit::of(compared.iter().map(Compared::verdict));

@@ -20,7 +20,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 /// Prints how far each machine is.
 pub fn answer(directory: &Directory, progress: &[Progress], as_json: bool) -> Result<(), Failure> {
     if as_json {
-        return output::print_json(&json::study::status::Answer::of(directory, progress));
+        return output::print_json(&json::study::status::StatusDocument::of(directory, progress));
     }
     output::print(&text::study::status::text(progress))
 }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_has_the_unit_of_what_was_told() {
+    fn a_rate_has_the_unit_of_the_given_amount() {
         let mut benchmark = Benchmark::new("copy");
         benchmark.runs = [1.9, 2.0, 2.1, 2.0, 2.0, 1.95, 2.05, 2.0, 2.0, 2.02].map(Run::of).to_vec();
         assert_eq!(Throughput::of(&benchmark), None);

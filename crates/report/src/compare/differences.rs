@@ -28,11 +28,11 @@ const METADATA: [&str; 16] = [
 ];
 
 /// Differences that are spelled out; of more it is said how many there are.
-const MOST_TOLD: usize = 5;
+const MOST_LISTED: usize = 5;
 
 /// A sentence for each kind of difference, once for all comparisons of the same files.
 pub fn of(compared: &[Compared<'_>]) -> Vec<String> {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut sentences = Vec::new();
     for one in compared {
         let [a, b] = one.files;
@@ -44,7 +44,7 @@ pub fn of(compared: &[Compared<'_>]) -> Vec<String> {
         // In one file the builds differ because they are compared.
         let build = build.filter(|_| !std::ptr::eq(a, b));
         for sentence in found.chain(build) {
-            if told.insert(sentence.clone()) {
+            if seen.insert(sentence.clone()) {
                 sentences.push(sentence);
             }
         }
@@ -115,10 +115,10 @@ fn leaf(value: &Value) -> String {
 }
 
 fn listed(differences: &[String]) -> String {
-    let told = differences.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join(", ");
-    match differences.len().saturating_sub(MOST_TOLD) {
-        0 => told,
-        more => format!("{told} and {more} more"),
+    let first = differences.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match differences.len().saturating_sub(MOST_LISTED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Stored files that are compared: what is asked for of the answer, and what differs besides what is compared.
+//! Stored files that are compared: options of the answer, and what differs besides what is compared.
 
 mod differences;
 
@@ -6,9 +6,9 @@ use prony_stats::compare::{Compared, LeftOut};
 
 pub use differences::of as differences;
 
-/// What is asked for of the answer, and what it could not use.
+/// Options of the answer, and the benchmarks that it could not use.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct CompareOptions<'a> {
     /// Probability of any false alarm.
     pub alpha: f64,
     /// Smaller differences count as none, as a share.
@@ -24,8 +24,8 @@ pub struct Asked<'a> {
 }
 
 /// What to know before the answer is relied on, each a sentence: what was left out, and what differs besides.
-pub fn warnings(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Vec<String> {
+pub fn warnings(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> Vec<String> {
     let left_out =
         |LeftOut { benchmark, lacking }: &LeftOut| format!("`{benchmark}` skipped: {lacking} does not have it");
-    asked.left_out.iter().map(left_out).chain(differences(compared)).collect()
+    options.left_out.iter().map(left_out).chain(differences(compared)).collect()
 }

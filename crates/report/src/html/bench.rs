@@ -387,7 +387,7 @@ impl Bench<'_> {
     }
 }
 
-/// One time of a command. `rows`: how many times it has, at the first one, where it is named and its memory told.
+/// One time of a command. `rows`: how many times it has, at the first one, which shows its name and memory.
 fn row(benchmark: &Benchmark, rows: Option<usize>, rss: &str) -> Markup {
     let in_order: Vec<f64> = benchmark.values().filter(|value| value.is_finite()).collect();
     let values = sorted(&in_order);

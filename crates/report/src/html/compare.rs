@@ -9,7 +9,7 @@ use prony_stats::{Interval, Verdict};
 use prony_text::count;
 use serde_json::Value;
 
-use crate::compare::{Asked, warnings};
+use crate::compare::{CompareOptions, warnings};
 use crate::html::bench::page_of_pairs;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::html::stored::Stored;
@@ -22,8 +22,8 @@ use crate::text::compare::{
 use crate::words::{change, sentence as capital, tone};
 
 /// The page of all comparisons; of two commands that ran in pairs, that of their bench.
-pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version: &str) -> String {
-    let margin = asked.margin.ln_1p();
+pub fn page_of_comparison(options: &CompareOptions<'_>, compared: &[Compared<'_>], version: &str) -> String {
+    let margin = options.margin.ln_1p();
     if let [one] = compared
         && let Some(Rejudgement::Paired(outcome)) = &one.answer
     {
@@ -44,10 +44,10 @@ pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version:
         Some(format!("geometric mean{of}: {}", change(&mean)))
     });
     let claim = match compared {
-        [one] => sentence(asked, one),
+        [one] => sentence(options, one),
         _ => counts(compared),
     };
-    let basis: Vec<String> = means.chain([error(asked)]).collect();
+    let basis: Vec<String> = means.chain([error(options)]).collect();
     let first = compared.first().map_or("", |one| one.files[0].name.as_str());
     let names: Vec<&str> = files.iter().copied().filter(|name| *name != first).collect();
     let title = if names.is_empty() { first.to_owned() } else { format!("{first} → {}", names.join(", ")) };
@@ -56,8 +56,8 @@ pub fn page_of_comparison(asked: &Asked<'_>, compared: &[Compared<'_>], version:
         title,
         below: format!("{} of {}", count(rows.len() as u64, "benchmark"), count(1 + names.len() as u64, "file")),
         verdict: Said { tone: worst(compared), claim: capital(&claim), basis: basis.join("; ") },
-        notes: warnings(asked, compared),
-        tables: tables(asked, compared),
+        notes: warnings(options, compared),
+        tables: tables(options, compared),
         changes: files.iter().map(|file| ((*file).to_owned(), changes(&of_file(file)))).collect(),
         values: rows,
         machines: machines(compared),
@@ -87,16 +87,16 @@ fn worst(compared: &[Compared<'_>]) -> Tone {
 }
 
 /// The sections of the text, each as a table.
-fn tables(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Vec<Grid> {
+fn tables(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> Vec<Grid> {
     let table = |(heading, members): (String, Vec<&Compared<'_>>)| {
         let title = if heading.is_empty() { "Benchmarks".to_owned() } else { capital(&heading) };
         let mut grid = if others(&members).len() > 1 { by_file(&members) } else { by_row(&members) };
-        if !asked.group_by_speed {
+        if !options.group_by_speed {
             grid.rows.extend(mean_row(&members, grid.head.len()));
         }
         Grid { title, names: 1, ..grid }
     };
-    sections(asked, compared).into_iter().map(table).collect()
+    sections(options, compared).into_iter().map(table).collect()
 }
 
 fn by_row(members: &[&Compared<'_>]) -> Grid {

@@ -58,7 +58,7 @@ const draw = () => {
   const high = lanes.reduce((all, lane) => all + lane.high + 15 + GAP, AXIS);
   const [pen, wide] = fit(canvas, high), x = us => (us - from) / (to - from) * wide;
   const ink = colour('ink'), soft = colour('soft'), rule = colour('rule');
-  // Time, at round steps of which so many fit.
+  // Time, at the smallest round steps that fit.
   const rough = (to - from) / Math.max(2, wide / 70), power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(n => n * power >= rough) * power;
   pen.strokeStyle = rule; pen.fillStyle = soft; pen.textAlign = 'center'; pen.lineWidth = 1;
   for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) {
@@ -149,8 +149,8 @@ const open = (unit, scroll = true) => {
     one('more').hidden = true;
   } else {
     const [after, thread, text, times, record] = columns(flat, 5), shown = Math.min(most, after.length);
-    const told = times.reduce((all, n) => all + n, 0);
-    one('about').textContent = `${facts(unit).slice(1).join(' · ')}${told < demo.calls[unit] ? ` · the first ${group(told)} calls are on this page` : ''}`;
+    const listed = times.reduce((all, n) => all + n, 0);
+    one('about').textContent = `${facts(unit).slice(1).join(' · ')}${listed < demo.calls[unit] ? ` · the first ${group(listed)} calls are on this page` : ''}`;
     for (let at = 0; at < shown; at++) {
       const row = body.insertRow(), cell = (words, isNumber) => { const cell = row.insertCell(); cell.textContent = words; if (isNumber) cell.className = 'n'; };
       cell('+' + timeText(after[at] || 0).replace('0.00 µs', '0'), true);

@@ -93,7 +93,7 @@ pub fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Light, dark where the reader likes it or asks for it, and light on paper.
+/// Light, dark where the reader's system or choice says so, and light on paper.
 fn schemes() -> String {
     let (light, dark) = (LIGHT.variables(), DARK.variables());
     format!(

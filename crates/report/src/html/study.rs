@@ -20,7 +20,7 @@ use crate::words::sentence;
 const SCRIPT: &str = include_str!("study.js");
 /// Failures that are listed above the charts; all of them are in the table of cells.
 const FAILURES_MAX: usize = 8;
-/// Configurations that a legend shows without being asked.
+/// Most configurations of an unfolded legend.
 const LEGEND_MAX: usize = 12;
 /// Number of single levels or configurations up to which their list is shown open.
 const ENTRIES_MAX: usize = 4;
@@ -326,10 +326,10 @@ fn medians(report: &Report<'_>, quantity: &Quantity) -> Markup {
 
 fn table_of_cells(report: &Report<'_>) -> Markup {
     let results = report.matrix.results;
-    let (json, held) = cells::json(&report.matrix);
-    let of = match held < results.cells.len() {
-        true => format!("{} of {}, failed ones first", thousands(held), count(results.cells.len(), "cell")),
-        false => count(held, "cell"),
+    let (json, included) = cells::json(&report.matrix);
+    let of = match included < results.cells.len() {
+        true => format!("{} of {}, failed ones first", thousands(included), count(results.cells.len(), "cell")),
+        false => count(included, "cell"),
     };
     let csv = format!("prony study export {} --csv cells.csv", provenance::quoted(&report.extras.directory));
     html! {

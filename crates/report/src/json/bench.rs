@@ -12,17 +12,17 @@ use prony_stats::{Interval, Metric, Verdict};
 use serde::Serialize;
 
 use crate::bench::throughput::Throughput;
-use crate::json::limits::shares::Held;
+use crate::json::limits::shares::WorkloadRate;
 use crate::words::{letter, to_percent};
 
 /// The answer on all that was measured.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Answer<'a> {
+pub enum BenchDocument<'a> {
     /// On commands.
     Commands(Box<OfCommands>),
     /// On builds and demos.
-    Demos(demos::Answer<'a>),
+    Demos(demos::DemosDocument<'a>),
     /// On each benchmark of a suite.
     Suite(OfSuite<'a>),
 }
@@ -42,12 +42,12 @@ struct OfBenchmark<'a> {
     answer: OfCommands,
 }
 
-/// The answer. `rates`: what each command or build does in a second, where that was asked for.
-pub fn answer(measured: &Measured, rates: Vec<Held>) -> Answer<'_> {
+/// The answer. `rates`: what each command or build does in a second, where that was requested.
+pub fn answer(measured: &Measured, rates: Vec<WorkloadRate>) -> BenchDocument<'_> {
     match measured {
-        Measured::Commands(commands) => Answer::Commands(Box::new(of_commands(commands, rates))),
-        Measured::Demos(demos) => Answer::Demos(demos::answer(demos, rates)),
-        Measured::Suite(suite) => Answer::Suite(OfSuite {
+        Measured::Commands(commands) => BenchDocument::Commands(Box::new(of_commands(commands, rates))),
+        Measured::Demos(demos) => BenchDocument::Demos(demos::answer(demos, rates)),
+        Measured::Suite(suite) => BenchDocument::Suite(OfSuite {
             benchmarks: suite
                 .all
                 .iter()
@@ -63,7 +63,7 @@ pub fn answer(measured: &Measured, rates: Vec<Held>) -> Answer<'_> {
 pub struct OfCommands {
     /// Of B relative to A; only with exactly two commands. See `comparisons` for more.
     #[serde(flatten)]
-    verdict: Option<Answered>,
+    verdict: Option<Judgement>,
     /// From the first round to the last.
     seconds: f64,
     rounds: usize,
@@ -87,7 +87,7 @@ pub struct OfCommands {
     ranking: Option<RankingOut>,
     /// With `--bytes` or `--operations`: what each command does in a second, and the share of a limit of this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rates: Vec<Held>,
+    rates: Vec<WorkloadRate>,
     warnings: Vec<String>,
 }
 
@@ -131,12 +131,12 @@ struct Compared {
     command: String,
     name: String,
     #[serde(flatten)]
-    answered: Answered,
+    judgement: Judgement,
 }
 
 /// A verdict with everything that it rests on.
 #[derive(Debug, Serialize)]
-pub struct Answered {
+pub struct Judgement {
     verdict: Verdict,
     /// The metric that decided, and of which the estimate is.
     metric: String,
@@ -230,7 +230,7 @@ struct Times {
     n: usize,
 }
 
-fn of_commands(Commands { options, report }: &Commands, rates: Vec<Held>) -> OfCommands {
+fn of_commands(Commands { options, report }: &Commands, rates: Vec<WorkloadRate>) -> OfCommands {
     let commands = options.subjects.iter().zip(&report.summaries).enumerate().map(|(place, (subject, summary))| {
         let benchmark = report.samples.benchmarks.get(place);
         Command {
@@ -255,7 +255,7 @@ fn of_commands(Commands { options, report }: &Commands, rates: Vec<Held>) -> OfC
     let compared = |comparison: &prony_bench::Comparison| Compared {
         command: letter(comparison.subject),
         name: options.subjects[comparison.subject].name.clone(),
-        answered: answered(&comparison.outcome, &report.metric),
+        judgement: judgement(&comparison.outcome, &report.metric),
     };
     let ranking = report.ranking.as_ref().map(|ranking| RankingOut {
         metric: named(ranking.metric, &report.metric),
@@ -274,7 +274,7 @@ fn of_commands(Commands { options, report }: &Commands, rates: Vec<Held>) -> OfC
     });
     let reference = report.comparisons.first().filter(|_| ranking.is_none()).map(|one| letter(one.reference));
     let only = match report.comparisons.as_slice() {
-        [comparison] => Some(answered(&comparison.outcome, &report.metric)),
+        [comparison] => Some(judgement(&comparison.outcome, &report.metric)),
         _ => None,
     };
     OfCommands {
@@ -297,7 +297,7 @@ fn of_commands(Commands { options, report }: &Commands, rates: Vec<Held>) -> OfC
 }
 
 /// An outcome as JSON; `judged`: what was judged first.
-pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
+pub fn judgement(outcome: &Outcome, judged: &str) -> Judgement {
     let mut all = BTreeMap::from([(judged.to_owned(), change(&outcome.cpu.interval))]);
     if let Some(uncontended) = &outcome.uncontended {
         all.insert(Metric::Uncontended.name().to_owned(), change(&uncontended.interval));
@@ -307,7 +307,7 @@ pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
         all.insert("rss".to_owned(), change(&rss.interval));
     }
     let wall = (!all.contains_key("wall") && outcome.wall.interval.n > 0).then(|| change(&outcome.wall.interval));
-    Answered {
+    Judgement {
         verdict: outcome.verdict,
         metric: name(outcome.metric),
         estimate_pct: percent(outcome.estimate),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The answer of `--json`.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct BisectDocument<'a> {
     /// `commit`, `one_of`, `none`, `undecided` or `interrupted`.
     result: &'static str,
     regression: Option<Regression>,
@@ -26,7 +26,7 @@ pub struct Answer<'a> {
 }
 
 /// Converts a report. `alpha`: error probability of the search; `margin`: a smaller slowdown is none, as a share.
-pub fn answer(alpha: f64, margin: f64, report: &BisectReport) -> Answer<'_> {
+pub fn answer(alpha: f64, margin: f64, report: &BisectReport) -> BisectDocument<'_> {
     use prony_bench::bisect::{Found, Purpose};
     let commits = &report.history.commits;
     let (result, range) = match &report.culprit {
@@ -37,7 +37,7 @@ pub fn answer(alpha: f64, margin: f64, report: &BisectReport) -> Answer<'_> {
         Culprit::Interrupted => ("interrupted", 0..0),
     };
     let effect = report.steps.iter().find(|step| step.purpose == Purpose::Effect);
-    Answer {
+    BisectDocument {
         result,
         regression: report.regression,
         commits: &commits[range],

@@ -8,7 +8,7 @@ use crate::words::to_percent;
 
 /// The answer for one benchmark.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct CheckDocument<'a> {
     file: &'a str,
     benchmark: &'a str,
     /// The smallest difference that a comparison with as many values as these could see, in per cent.
@@ -24,8 +24,8 @@ struct Found {
 }
 
 /// The answer for a benchmark of this file.
-pub fn answer<'a>(file: &'a str, benchmark: &'a str, checked: &Checked) -> Answer<'a> {
-    Answer {
+pub fn answer<'a>(file: &'a str, benchmark: &'a str, checked: &Checked) -> CheckDocument<'a> {
+    CheckDocument {
         file,
         benchmark,
         detectable_difference_pct: checked.detectable_difference.map(to_percent),

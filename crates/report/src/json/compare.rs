@@ -5,12 +5,12 @@ use prony_stats::compare::Compared;
 use prony_stats::rejudge::Rejudgement;
 use serde::Serialize;
 
-use crate::compare::{Asked, warnings};
+use crate::compare::{CompareOptions, warnings};
 use crate::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]
-pub struct Answered {
+pub struct CompareDocument {
     /// The worst of all comparisons.
     verdict: Verdict,
     alpha: f64,
@@ -45,19 +45,19 @@ struct Side {
 }
 
 /// JSON document of the answer, from the comparisons.
-pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>]) -> Answered {
+pub fn answer(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> CompareDocument {
     let any = |verdict| compared.iter().any(|one| one.verdict() == verdict);
     let order = [Verdict::Slower, Verdict::Unclear, Verdict::Faster, Verdict::Same];
-    Answered {
+    CompareDocument {
         verdict: order.into_iter().find(|&verdict| any(verdict)).unwrap_or(Verdict::Unclear),
-        alpha: asked.alpha,
-        margin_pct: asked.margin * 100.0,
-        comparisons: compared.iter().map(|one| self::one(asked, one)).collect(),
-        warnings: warnings(asked, compared),
+        alpha: options.alpha,
+        margin_pct: options.margin * 100.0,
+        comparisons: compared.iter().map(|one| self::one(options, one)).collect(),
+        warnings: warnings(options, compared),
     }
 }
 
-fn one(asked: &Asked<'_>, one: &Compared<'_>) -> One {
+fn one(options: &CompareOptions<'_>, one: &Compared<'_>) -> One {
     let side = |place: usize| {
         let benchmark = [one.a, one.b][place];
         Side {
@@ -73,7 +73,7 @@ fn one(asked: &Asked<'_>, one: &Compared<'_>) -> One {
     One {
         a: side(0),
         b: side(1),
-        group: asked.group_by.map(|key| one.group(key)),
+        group: options.group_by.map(|key| one.group(key)),
         verdict: one.verdict(),
         metric: one.b.metric().to_owned(),
         unit: one.b.unit_name().to_owned(),

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use prony_limits::{Experiment, Limits, Line, Measured, Taint};
 use serde::Serialize;
 
-/// The limits that were asked for.
+/// The requested limits.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct LimitsDocument<'a> {
     fingerprint: String,
     machine: Option<&'a str>,
     cpu: usize,
@@ -60,21 +60,21 @@ struct NotMeasured<'a> {
     reason: &'a str,
 }
 
-/// The answer of the asked experiments.
-pub fn answer<'a>(limits: &'a Limits, asked: &[Experiment]) -> Answer<'a> {
-    let is_asked = |experiment| asked.contains(&experiment);
-    Answer {
+/// The answer of the requested experiments.
+pub fn answer<'a>(limits: &'a Limits, requested: &[Experiment]) -> LimitsDocument<'a> {
+    let is_requested = |experiment| requested.contains(&experiment);
+    LimitsDocument {
         fingerprint: limits.fingerprint.to_string(),
         machine: limits.facts.cpu.model.as_deref(),
         cpu: limits.cpu,
         seconds: limits.elapsed.as_secs_f64(),
         complete: !limits.stopped,
         steal: limits.steal,
-        figures: limits.measured.iter().filter(|case| is_asked(case.experiment)).filter_map(shown).collect(),
+        figures: limits.measured.iter().filter(|case| is_requested(case.experiment)).filter_map(shown).collect(),
         not_measured: limits
             .skipped
             .iter()
-            .filter(|skipped| is_asked(skipped.experiment))
+            .filter(|skipped| is_requested(skipped.experiment))
             .map(|skipped| NotMeasured {
                 experiment: skipped.experiment.word(),
                 name: skipped.name.as_deref(),

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 /// JSON document of the answer. Times are seconds, shares are of one core or of all packets.
 #[derive(Debug, Serialize)]
-pub struct Answer {
-    /// Everything that was asked for came about, but for the loss that is allowed.
+pub struct LoadDocument {
+    /// Everything requested came about, but for the loss that is allowed.
     good: bool,
     setup: Setup,
     connect: Connect,
@@ -134,7 +134,7 @@ struct Cpu {
 }
 
 /// `loss_max`: share of packets that may stay without an answer.
-pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
+pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocument {
     let options = &report.options;
     let counts = report.meter.counts();
     let measured_s = report.seconds();
@@ -157,7 +157,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
         Window { sent: window.sent, answered: window.latency.len(), p50_s: at(0.5), p99_s: at(0.99) }
     });
     let wire = &report.wire;
-    Answer {
+    LoadDocument {
         good: !report.falls_short(loss_max),
         setup: Setup {
             target: options.target.to_string(),

@@ -9,7 +9,7 @@ use crate::nic::event;
 
 /// The whole answer. Times are seconds; rates are frames out of the ports, in slice mode by the driver's own time.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct NicDocument {
     /// No frame that the driver was given was lost or changed, and it made no mistake.
     good: bool,
     setup: Setup,
@@ -81,14 +81,14 @@ struct Times {
 }
 
 /// The answer.
-pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer {
+pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> NicDocument {
     let options = &report.options;
     let by_port: Vec<f64> = report.hz().iter().map(|hz| hz / 1e6).collect();
     let mut touched = BTreeMap::new();
     for (place, frames) in report.streams.iter().flat_map(|stream| &stream.touched) {
         *touched.entry(*place).or_insert(0) += frames;
     }
-    Answer {
+    NicDocument {
         good: !is_finding,
         setup: Setup {
             command: options.command.iter().map(|part| part.to_string_lossy().into_owned()).collect(),

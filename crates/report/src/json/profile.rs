@@ -10,9 +10,9 @@ use crate::profile::{Found, LEVEL, Shown};
 use crate::text::profile::trigger;
 
 /// JSON value of a profile that was taken.
-pub fn taken(found: &Found<'_>, asked: Shown<'_>, doubts: &[String]) -> Value {
+pub fn taken(found: &Found<'_>, shown: Shown<'_>, doubts: &[String]) -> Value {
     let Found { name, recording, profile, chosen } = found;
-    let mut answer = stored(name, &profile.stacks, asked);
+    let mut answer = stored(name, &profile.stacks, shown);
     answer["sampled"] = json!({
         "trigger": trigger(recording),
         "frequency_hz": recording.frequency_hz,
@@ -39,14 +39,14 @@ pub fn taken(found: &Found<'_>, asked: Shown<'_>, doubts: &[String]) -> Value {
 }
 
 /// JSON value of a file of stacks.
-pub fn stored(name: &str, stacks: &Stacks, asked: Shown<'_>) -> Value {
+pub fn stored(name: &str, stacks: &Stacks, shown: Shown<'_>) -> Value {
     json!({
         "name": name,
         "samples": stacks.observations(),
         "effective_samples": stacks.effective_observations(),
         "total": stacks.total(),
         "unit": match stacks.weight_unit() { WeightUnit::Samples => "samples", WeightUnit::WaitingUs => "µs" },
-        "components": component_shares(stacks, asked.components, LEVEL).iter().map(share).collect::<Vec<_>>(),
+        "components": component_shares(stacks, shown.components, LEVEL).iter().map(share).collect::<Vec<_>>(),
         "functions": function_shares(stacks, LEVEL).iter().map(share).collect::<Vec<_>>(),
     })
 }

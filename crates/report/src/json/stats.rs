@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The answer for one benchmark.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct StatsDocument<'a> {
     file: &'a str,
     benchmark: &'a str,
     metric: &'a str,
@@ -27,8 +27,8 @@ pub struct Answer<'a> {
 }
 
 /// The answer for a benchmark of this file.
-pub fn answer<'a>(file: &'a str, benchmark: &'a Benchmark, summary: &'a Summary) -> Answer<'a> {
-    Answer {
+pub fn answer<'a>(file: &'a str, benchmark: &'a Benchmark, summary: &'a Summary) -> StatsDocument<'a> {
+    StatsDocument {
         file,
         benchmark: &benchmark.name,
         metric: benchmark.metric(),

@@ -1,4 +1,4 @@
-//! Texts of many configurations, as commands, that differ only by what each level puts into them: told once, and a line a level.
+//! Texts of many configurations, as commands, that differ only by what each level puts into them: shown once, and a line a level.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use prony_text::{count, percent, signed, significant, thousands};
 use crate::study::findings::{ALPHA, Contrast, Findings, MARGIN};
 use crate::study::matrix::Matrix;
 
-/// Log ratios from here on are told as times, because per cent would be thousands: ln 10.
+/// Log ratios from here on are shown as times, because per cent would be thousands: ln 10.
 const TIMES: f64 = std::f64::consts::LN_10;
 /// Combinations of levels that are named.
 const COMBINATIONS_MAX: usize = 4;
@@ -114,7 +114,7 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
         (Tone::Bad, format!("{claim}{among}"))
     } else {
         let claim = format!("Unclear whether {name} is better than {first}");
-        if let Some(effect) = largest_told(&findings.effects.effects) {
+        if let Some(effect) = largest_significant(&findings.effects.effects) {
             return of_effect(matrix, effect, &claim);
         }
         (Tone::Warn, claim)
@@ -122,15 +122,15 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     Verdict { tone, claim, basis: basis(matrix, findings, best) }
 }
 
-/// What to speak of where no configuration as a whole is told from the first, as with many of them: the largest main
-/// effect that is told from 0, which rests on all their cells.
-fn largest_told(effects: &[Effect]) -> Option<&Effect> {
-    let told = effects.iter().filter(|effect| {
+/// The largest main effect that differs significantly from 0. It rests on all cells, so it is shown where no whole
+/// configuration differs from the first.
+fn largest_significant(effects: &[Effect]) -> Option<&Effect> {
+    let significant = effects.iter().filter(|effect| {
         is_significant(effect)
             && effect.size.median != 0.0
             && (effect.size.median > 0.0) == (effect.size.interval.estimate > 0.0)
     });
-    told.max_by(|a, b| a.size.median.abs().total_cmp(&b.size.median.abs()))
+    significant.max_by(|a, b| a.size.median.abs().total_cmp(&b.size.median.abs()))
 }
 
 /// The better level first: `neighbour quiet is 8.3 % faster than spinning`.
@@ -388,7 +388,7 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
     chips
 }
 
-/// True if the interval of the A/A pairs reaches farther than the largest effect, so that none of them can be told from it.
+/// True if the interval of the A/A pairs reaches farther than the largest effect, so that none of them can be distinguished from it.
 fn is_wider_than_effects(findings: &Findings, control: &Interval) -> bool {
     let effects = findings.effects.effects.iter().map(|effect| effect.size.median.abs());
     let largest = effects.filter(|median| median.is_finite()).fold(0.0, f64::max);

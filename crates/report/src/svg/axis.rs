@@ -29,7 +29,7 @@ impl Axis {
         Axis { low: first * step, high: last * step, from, to, log: false, ticks }
     }
 
-    /// An axis that ends where it is told to, with those of the `ticks` that lie on it.
+    /// An axis that ends at `low` and `high`, with those of the `ticks` that lie on it.
     pub fn exact(low: f64, high: f64, from: f64, to: f64, ticks: &[f64]) -> Axis {
         let high = if high > low { high } else { low + 1.0 };
         let ticks = ticks.iter().copied().filter(|tick| (low..=high).contains(tick)).collect();

@@ -90,8 +90,8 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// What tells series apart: the command, and its other parameters. Names that hold the value of the parameter would tell
-/// points apart.
+/// What distinguishes series: the command, and its other parameters. Names with the value of the parameter would
+/// distinguish points.
 fn rest(options: &Options, subject: usize, parameter: &str) -> String {
     let this = &options.subjects[subject];
     let value = this.parameters.get(parameter).map_or("", String::as_str);

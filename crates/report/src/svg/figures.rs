@@ -9,7 +9,7 @@ use crate::svg::chart::frames::{Panel, Scale};
 use crate::svg::chart::{bars, dots, flame, frames, impact, sweep};
 use crate::svg::drawing::Drawing;
 
-/// Charts of one kind; what is beyond is told.
+/// Limit of charts of one kind; a note counts the rest.
 const PANELS_MAX: usize = 24;
 /// Traces on a page, and what all of them together may weigh: a stretch of frames is some 22 bytes.
 const TRACES_MAX: usize = 240;

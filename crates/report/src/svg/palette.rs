@@ -2,7 +2,7 @@
 //!
 //! The hues of Okabe & Ito, "Color universal design" (2008), after a grey for what everything is compared with, moved by a search
 //! until any two are 20 apart in L*a*b* with normal, protan, deutan and tritan vision, and each stands out from what is behind it
-//! 3 : 1, as WCAG 2.2 asks of graphics (1.4.11); text has 4.5 : 1 (1.4.3). Colour is never
+//! 3 : 1, as WCAG 2.2 requires of graphics (1.4.11); text has 4.5 : 1 (1.4.3). Colour is never
 //! alone: marks have shapes, bars have an order, and everything has a label.
 
 use std::fmt::Write;

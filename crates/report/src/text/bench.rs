@@ -22,7 +22,7 @@ use crate::words::{UNCONTENDED, change, claim, letter, metric_name, to_percent, 
 const BINS: usize = 12;
 /// Cells of its longest bar.
 const BAR: usize = 56;
-/// The answer on all that was measured. `limits`: of this machine, if rates are to be held against them.
+/// The answer on all that was measured. `limits`: of this machine, if rates are to be compared with them.
 pub fn answer(measured: &Measured, limits: Option<Option<&Limits>>) -> String {
     let shares =
         || limits.map_or_else(String::new, |limits| shares::lines(&Workload::all(&measured.samples()), limits));
@@ -252,7 +252,7 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str, both: &dyn Fn(
         let both = both(metric).map_or_else(String::new, |both| format!(", {both}"));
         let _ = writeln!(out, "  {name:19} {}{both}{note}", change(&block.interval));
     };
-    // A worker that tells of wall time only has the same of both.
+    // A worker that reports wall time only has the same of both.
     if first != "wall" {
         row(first, Metric::Cpu);
     }

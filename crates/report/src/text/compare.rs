@@ -11,15 +11,15 @@ use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
 
-use crate::compare::Asked;
+use crate::compare::CompareOptions;
 use crate::text::bench::{both_words, metrics};
 use crate::words::{self, change, digits, to_percent};
 
 /// The answer: a sentence for one comparison, a table for several.
-pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
+pub fn text(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> String {
     let mut out = String::new();
-    let sectioned = asked.group_by.is_some() || asked.group_by_speed;
-    if let ([one], false, false) = (compared, sectioned, asked.markdown) {
+    let sectioned = options.group_by.is_some() || options.group_by_speed;
+    if let ([one], false, false) = (compared, sectioned, options.markdown) {
         for (letter, file, benchmark) in [("A", one.files[0], one.a), ("B", one.files[1], one.b)] {
             let _ = writeln!(
                 out,
@@ -29,26 +29,26 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
                 typical_by(benchmark, one)
             );
         }
-        let _ = writeln!(out, "{}", sentence(asked, one));
+        let _ = writeln!(out, "{}", sentence(options, one));
         details(&mut out, one);
         return out;
     }
-    let names = if asked.markdown { markdown_code } else { plain_name };
-    for (heading, members) in sections(asked, compared) {
+    let names = if options.markdown { markdown_code } else { plain_name };
+    for (heading, members) in sections(options, compared) {
         if !heading.is_empty() {
-            let heading = if asked.markdown { markdown(&heading) } else { heading };
+            let heading = if options.markdown { markdown(&heading) } else { heading };
             let _ = writeln!(out, "{}{heading}\n", if out.is_empty() { "" } else { "\n" });
         }
         // One column a file, unless there is only one to compare.
         let mut table =
             if others(&members).len() > 1 { by_file(&members, names) } else { by_benchmark(&members, names) };
         // Of those that were found to be slower, the mean says nothing of all.
-        if !asked.group_by_speed {
+        if !options.group_by_speed {
             add_means(&mut table, &members);
         }
-        out.push_str(&if asked.markdown { table.markdown() } else { table.text() });
+        out.push_str(&if options.markdown { table.markdown() } else { table.text() });
     }
-    if asked.group_by_speed {
+    if options.group_by_speed {
         let all: Vec<&Compared<'_>> = compared.iter().collect();
         for file in others(&all) {
             let of_file: Vec<&Compared<'_>> =
@@ -58,7 +58,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
             }
         }
     }
-    let _ = writeln!(out, "\n{}; {}", counts(compared), error(asked));
+    let _ = writeln!(out, "\n{}; {}", counts(compared), error(options));
     out
 }
 
@@ -80,12 +80,12 @@ pub fn counts(compared: &[Compared<'_>]) -> String {
 }
 
 /// What is known of errors.
-pub fn error(asked: &Asked<'_>) -> String {
-    format!("probability of any false alarm: at most {} %", plain(asked.alpha * 100.0))
+pub fn error(options: &CompareOptions<'_>) -> String {
+    format!("probability of any false alarm: at most {} %", plain(options.alpha * 100.0))
 }
 
 /// `B is slower by 1.0 % [0.6, 1.4], 186 pairs`.
-pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
+pub fn sentence(options: &CompareOptions<'_>, one: &Compared<'_>) -> String {
     let Some(answer) = &one.answer else { return "unclear: one side has no values except warm-ups".to_owned() };
     // Of the values as they are: a rate that falls is lower, and worse.
     let (estimate, low, high) = shown(one, answer);
@@ -105,7 +105,7 @@ pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
         }
         Verdict::Same => format!(
             "same within ±{} % ({}), {rests_on}",
-            plain(asked.margin * 100.0),
+            plain(options.margin * 100.0),
             change(&interval(estimate, low, high, 1))
         ),
         Verdict::Unclear if low.is_finite() && high.is_finite() => {
@@ -263,17 +263,20 @@ pub fn centre(benchmark: &Benchmark) -> String {
 }
 
 /// Comparisons by the metric, by the value of --group-by, and by the verdict, each with its heading.
-pub fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<(String, Vec<&'b Compared<'a>>)> {
+pub fn sections<'a, 'b>(
+    options: &CompareOptions<'_>,
+    compared: &'b [Compared<'a>],
+) -> Vec<(String, Vec<&'b Compared<'a>>)> {
     let metrics: Vec<&str> = compared.iter().map(|one| one.b.metric()).collect();
     let several = metrics.iter().any(|metric| *metric != metrics[0]);
     /// Metric, verdict and group, and the comparisons of them.
     type Section<'a, 'b> = ((usize, usize, String), Vec<&'b Compared<'a>>);
     let mut sections: Vec<Section<'a, 'b>> = Vec::new();
     for one in compared {
-        // In the order in which metrics are asked for.
+        // In the order of the requested metrics.
         let metric = metrics.iter().position(|metric| *metric == one.b.metric()).unwrap_or(0);
-        let speed = if asked.group_by_speed { rank(one.verdict()) } else { 0 };
-        let group = asked.group_by.map_or_else(String::new, |key| one.group(key));
+        let speed = if options.group_by_speed { rank(one.verdict()) } else { 0 };
+        let group = options.group_by.map_or_else(String::new, |key| one.group(key));
         let key = (metric, speed, group);
         match sections.iter_mut().find(|(known, _)| *known == key) {
             Some((_, members)) => members.push(one),
@@ -283,8 +286,8 @@ pub fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<
     sections.sort_by(|a, b| a.0.cmp(&b.0));
     let heading = |((metric, _, group), members): Section<'a, 'b>| {
         let metric = several.then(|| metric_name(metrics[metric]).to_owned());
-        let group = asked.group_by.map(|key| format!("{key} = {}", Untrusted::new(&group)));
-        let speed = asked.group_by_speed.then(|| {
+        let group = options.group_by.map(|key| format!("{key} = {}", Untrusted::new(&group)));
+        let speed = options.group_by_speed.then(|| {
             let verdict = word(members[0], members[0].verdict());
             format!("{verdict} ({})", members.len())
         });

@@ -21,9 +21,9 @@ const ZEROS_ARE_OTHERS: f64 = 1.25;
 const LEARNED: f64 = 0.5;
 
 /// Text of all requested experiments.
-pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
+pub fn text(limits: &Limits, requested: &[Experiment]) -> String {
     let mut out = head(limits);
-    for experiment in Experiment::ALL.into_iter().filter(|experiment| asked.contains(experiment)) {
+    for experiment in Experiment::ALL.into_iter().filter(|experiment| requested.contains(experiment)) {
         let cases: Vec<&Measured> = limits.of(experiment).collect();
         if !cases.is_empty() {
             let _ = write!(out, "\n{experiment}: {}\n{}", title(experiment), table(experiment, &cases));
@@ -40,12 +40,12 @@ pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
             let _ = writeln!(out, "  {experiment} not measured: {what}: {reason}");
         }
     }
-    out + &trust(limits, asked)
+    out + &trust(limits, requested)
 }
 
 /// Number of samples behind all figures, and the interference that was seen.
-fn trust(limits: &Limits, asked: &[Experiment]) -> String {
-    let cases: Vec<&Measured> = limits.measured.iter().filter(|case| asked.contains(&case.experiment)).collect();
+fn trust(limits: &Limits, requested: &[Experiment]) -> String {
+    let cases: Vec<&Measured> = limits.measured.iter().filter(|case| requested.contains(&case.experiment)).collect();
     let taints: Vec<Option<Taint>> =
         cases.iter().flat_map(|case| case.series.samples.iter().map(|sample| sample.taint)).collect();
     let share = |is: &dyn Fn(Option<Taint>) -> bool| {
@@ -405,13 +405,13 @@ fn levels(cases: &[&Measured], kinds: &[&str], unit: &str) -> String {
         let mut points: Vec<(f64, f64)> =
             of_kind.filter_map(|case| Some((case.number("bytes")?, case.figure()?.value))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let told = plateaus(&points)
+        let found = plateaus(&points)
             .into_iter()
             .map(|level| format!("{} up to {}", quantity(level.value, unit), binary(level.to as u64)));
-        let told: Vec<String> = told.collect();
-        if !told.is_empty() {
+        let found: Vec<String> = found.collect();
+        if !found.is_empty() {
             let of = if unit == "second" { "" } else { " of loads" };
-            let _ = writeln!(out, "  visible levels{of}, {kind} pages: {}", told.join(", "));
+            let _ = writeln!(out, "  visible levels{of}, {kind} pages: {}", found.join(", "));
         }
     }
     out
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_are_faster_are_told_as_a_limit_of_their_own() {
+    fn faster_zeros_are_a_limit_of_their_own() {
         let of = |way: &str, contents: &str, rate: f64| Measured {
             unit: "B/s".to_owned(),
             better: Better::Higher,

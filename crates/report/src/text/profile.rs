@@ -13,7 +13,7 @@ use prony_text::{Table, count, significant, thousands, without_error_numbers};
 use crate::profile::{Found, LEVEL, Shown};
 
 /// Text of a profile that was taken: its source, functions and components.
-pub fn taken(found: &Found<'_>, asked: Shown<'_>) -> String {
+pub fn taken(found: &Found<'_>, selection: Shown<'_>) -> String {
     let Found { name, recording, profile, chosen } = found;
     let mut out = format!("{name}: {}\n", how(recording, profile.stacks.observations()));
     if let Some(chosen) = chosen {
@@ -27,14 +27,14 @@ pub fn taken(found: &Found<'_>, asked: Shown<'_>) -> String {
             count(chosen.of_samples, "sample")
         );
     }
-    tables(&mut out, &profile.stacks, asked);
+    tables(&mut out, &profile.stacks, selection);
     out
 }
 
 /// Text of a file of stacks: functions and components.
-pub fn stored(name: &str, stacks: &Stacks, asked: Shown<'_>) -> String {
+pub fn stored(name: &str, stacks: &Stacks, selection: Shown<'_>) -> String {
     let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weight_unit()));
-    tables(&mut out, stacks, asked);
+    tables(&mut out, stacks, selection);
     out
 }
 
@@ -73,15 +73,15 @@ pub fn trigger(recording: &Recording) -> &'static str {
     }
 }
 
-fn tables(out: &mut String, stacks: &Stacks, asked: Shown<'_>) {
+fn tables(out: &mut String, stacks: &Stacks, selection: Shown<'_>) {
     if stacks.total() == 0 {
         return;
     }
-    if !asked.components.is_empty() {
-        table(out, "component", &component_shares(stacks, asked.components, LEVEL));
+    if !selection.components.is_empty() {
+        table(out, "component", &component_shares(stacks, selection.components, LEVEL));
     }
     let functions = function_shares(stacks, LEVEL);
-    let shown = &functions[..asked.functions.min(functions.len())];
+    let shown = &functions[..selection.functions.min(functions.len())];
     if !shown.is_empty() {
         table(out, "function", shown);
     }

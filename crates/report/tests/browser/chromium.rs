@@ -118,7 +118,7 @@ impl Chromium {
         complaints.map(|event| event["params"].to_string()).collect()
     }
 
-    /// Addresses that the page asked for.
+    /// Addresses that the page requested.
     pub fn requests(&self) -> Vec<String> {
         let requests = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         requests.filter_map(|event| Some(event["params"]["request"]["url"].as_str()?.to_owned())).collect()

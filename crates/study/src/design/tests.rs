@@ -43,13 +43,13 @@ const TWO_BY_TWO: &str =
     "[[factor]]\nname = \"a\"\nlevels = [\"x\", \"y\"]\n[[factor]]\nname = \"b\"\nlevels = [\"x\", \"y\"]\n";
 
 #[test]
-fn a_full_cross_tells_everything() {
+fn a_full_cross_estimates_everything() {
     let expected = "rank Some(3) of 3, main Some(2) of 2\na x-y: 2 [[0, 0], [0, 1]]\nb x-y: 2 [[0, 0], [1, 0]]\n";
     assert_eq!(words(&design(TWO_BY_TWO, "")), expected);
 }
 
 #[test]
-fn a_missing_corner_leaves_the_interaction_untold() {
+fn a_missing_corner_leaves_the_interaction_unknown() {
     let expected = "rank Some(2) of 3, main Some(2) of 2\na=y×b=y ~ \na x-y: 1 [[0, 0]]\nb x-y: 1 [[0, 0]]\n";
     assert_eq!(words(&design(TWO_BY_TWO, "where = \"not (a == 'y' and b == 'y')\"")), expected);
 }
@@ -80,7 +80,7 @@ fn blocks_take_out_what_only_differs_between_them() {
                 [[workload]]\nname = \"{w}\"\naxes = { w = [1, 2] }\ncommand = \"true\"\n";
     let study = Study::parse(&format!("{text}{TWO_BY_TWO}")).expect("it is a study");
     let design = study.plan(&BTreeMap::new()).expect("it has cells").design;
-    // Its interaction with `b` is told: the effect of `b` may differ between the workloads' levels of `a`.
+    // Its interaction with `b` is reported: the effect of `b` may differ between the workloads' levels of `a`.
     let expected = "rank Some(2) of 3, main Some(1) of 2\na=y ~ \na x-y: 0 []\nb x-y: 2 [[0, 0], [1, 0]]\n";
     assert_eq!(words(&(study, design)), expected);
 }

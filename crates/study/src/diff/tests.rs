@@ -86,7 +86,7 @@ fn names_are_matched_and_places_are_not() {
 }
 
 #[test]
-fn what_only_one_has_is_left_out_and_told() {
+fn what_only_one_has_is_left_out_and_reported() {
     let old = study("old", |_, level, place| jitter(place, level));
     let mut new = old.clone();
     new.cells.retain(|cell| cell.levels == [0]);

@@ -124,7 +124,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Refuses two factors that set the same thing, and placeholders that nobody sets.
+/// Refuses two factors that set the same thing, and placeholders that are never set.
 ///
 /// `places`: of each level of each factor.
 pub(super) fn whole(

@@ -76,12 +76,12 @@ impl Comparison {
         Comparison::ALL.into_iter().find(|(_, comparison)| *comparison == self).map_or("==", |(sign, _)| sign)
     }
 
-    /// True when it asks for more than equality.
+    /// True when it needs more than equality.
     pub fn is_ordering(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::NotEqual)
     }
 
-    /// True when `ordering`, of the left side to the right, is what it asks for.
+    /// True when `ordering`, of the left side to the right, satisfies it.
     pub fn holds(self, ordering: std::cmp::Ordering) -> bool {
         match self {
             Comparison::Equal => ordering.is_eq(),

@@ -124,7 +124,7 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
     let only = only(file.only, &factors)?;
     let names = check::Names { factors: &factors, workloads: &workloads, machines: &machines };
     let keep = file.keep.as_ref().map(|keep| filter(keep, &names, text)).transpose()?;
-    // Whoever leaves out the last cell is told: the last of those that leave something out.
+    // The error names what left out the last cell: the last of those that leave something out.
     let filters = [only_place, file.keep.map(|keep| keep.span()), file.skip.last().map(Spanned::span)];
     let leaves_nothing = filters.into_iter().flatten().last();
     let skips = file.skip.into_iter().map(|skip| self::skip(skip, &names, text)).collect::<Result<_, _>>()?;
@@ -509,7 +509,7 @@ fn machines(texts: Vec<Spanned<MachineText>>) -> Result<Vec<Machine>, Misplaced>
     Ok(machines)
 }
 
-/// What is asked of Slurm becomes flags of `sbatch` and `srun`.
+/// Slurm's settings become flags of `sbatch` and `srun`.
 fn slurm(text: SlurmText) -> Result<Slurm, Misplaced> {
     let word = |key: &str, expected: &str, text: Option<Spanned<String>>, is_one: fn(&str) -> bool| match text {
         Some(word) if !is_one(word.get_ref()) => {

@@ -63,7 +63,7 @@ pub struct Unmet {
 }
 
 impl MachineProperty {
-    /// All that can be asked.
+    /// All properties.
     pub const ALL: [MachineProperty; 14] = [
         MachineProperty::Governor,
         MachineProperty::Turbo,
@@ -193,9 +193,9 @@ impl Requirement {
                 )
             }
             MachineProperty::Hypervisor if self.expected == "none" => {
-                let told = facts.get("hypervisor");
-                let found = told.map(|told| told.as_str().unwrap_or("none").to_owned());
-                (told.is_some_and(Value::is_null), found)
+                let hypervisor = facts.get("hypervisor");
+                let found = hypervisor.map(|name| name.as_str().unwrap_or("none").to_owned());
+                (hypervisor.is_some_and(Value::is_null), found)
             }
             MachineProperty::Hypervisor => part(text("/hypervisor")),
             MachineProperty::Model => part(text("/cpu/model")),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused() {
+    fn unknown_properties_are_refused() {
         for (property, expected) in [
             (MachineProperty::Turbo, "maybe"),
             (MachineProperty::Cores, "many"),

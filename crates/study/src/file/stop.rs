@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_crossing_is_found_as_closely_as_asked(limit in 2u32..100_000, logarithmic in any::<bool>()) {
+        fn every_crossing_is_found_to_the_requested_resolution(limit in 2u32..100_000, logarithmic in any::<bool>()) {
             let sweep: Vec<f64> = (0..18).map(|power| f64::from(1u32 << power)).collect();
             let (ran, ended) = follow(&bisect(Resolution::Distance(1.0), logarithmic), &sweep, f64::from(limit));
             prop_assert_eq!(ended, Next::Crossed { below: Some(f64::from(limit - 1)), above: f64::from(limit) });

@@ -123,7 +123,7 @@ fn places_are_counted_in_characters_behind_escapes_too() {
 }
 
 #[test]
-fn a_sweep_has_the_points_it_was_asked_for() {
+fn a_sweep_has_the_requested_points() {
     let points = |sweep: &str| {
         let study = Study::parse(&with("levels = [16, 64]", &format!("sweep = {{ {sweep} }}"))).expect("it is a study");
         study.factors[1].numbers.clone().expect("a sweep has numbers")

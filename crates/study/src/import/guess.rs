@@ -69,7 +69,7 @@ impl Roles {
         let mut roles = self.clone();
         let is_free = |at: &usize| !self.names(&table.header[*at]) && !self.ignored.contains(&table.header[*at]);
         let mut free: Vec<usize> = (0..table.header.len()).filter(is_free).collect();
-        // Most and not all: of a number that was mistyped the line is to be told, not that there is no such column.
+        // Most and not all: a mistyped number is an error in its line, not a missing column.
         let numeric = |at: usize| {
             let filled = table.rows.iter().map(|row| row.cells[at].as_str()).filter(|cell| !cell.is_empty());
             let (numbers, texts): (Vec<&str>, Vec<&str>) = filled.partition(|cell| table.parsed(cell).is_some());

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn separators_are_told_by_the_header() {
+    fn separators_are_read_from_the_header() {
         for (text, separator) in [
             ("a;Duration, msec;c\n1;2;3\n", ';'),
             ("a,b\n1,2\n", ','),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_have_their_line() {
         assert_eq!(error(""), "expected a header and at least one row, found nothing");
         assert_eq!(error("a,b\n"), "expected at least one row below the header, found none");
         assert_eq!(error("a,b\n1,2\n1,2,3\n"), "line 3: expected 2 cells, found 3");

@@ -60,7 +60,7 @@ fn a_row_without_a_value_is_a_cell_that_failed() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_column() {
+fn errors_have_line_and_column() {
     let error = |rows: &str| imported(rows).expect_err("the table is not sound").to_string();
     assert_eq!(error("old;old;1;i3;fast;500\n"), "line 2, column `Duration, msec`: expected a number, found `fast`");
     assert_eq!(
@@ -112,7 +112,7 @@ fn amounts_of_work_are_made_round() {
 }
 
 #[test]
-fn units_are_told_by_the_header() {
+fn units_are_read_from_the_header() {
     let of = |name| Unit::of_header(name).map(|unit| (unit.name, unit.factor));
     assert_eq!(of("Duration, msec"), Some(("second".to_owned(), 1e-3)));
     assert_eq!(of("time (s)"), Some(("second".to_owned(), 1.0)));

@@ -54,7 +54,7 @@ impl Budget {
     }
 }
 
-/// Opens a SQLite file that nobody has to be trusted for. `flags`: how to open it.
+/// Opens an untrusted SQLite file. `flags`: how to open it.
 ///
 /// # Errors
 /// [`LedgerError`] for a link, a pipe or a device, also beside it where SQLite keeps what is not yet in the file.

@@ -37,7 +37,7 @@ impl Owner {
     /// True if the process can no longer run cells of a ledger whose lock `here` holds.
     ///
     /// In another namespace its number means nothing here; then the lock, which it would hold if it still ran, has
-    /// told already.
+    /// decided already.
     pub fn is_gone(&self, here: &Owner) -> bool {
         self.boot != here.boot
             || self.namespace != here.namespace

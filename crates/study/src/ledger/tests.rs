@@ -162,7 +162,7 @@ fn five_failures_in_a_row_stop_their_configuration_only() {
 }
 
 #[test]
-fn a_value_between_failures_begins_the_row_anew() {
+fn a_value_between_failures_restarts_the_row() {
     let (_place, path) = place();
     let cells: Vec<Row> = (0..12).map(|number| cell(number, &[0])).collect();
     let mut ledger = planned(&path, &cells);
@@ -267,7 +267,7 @@ fn nothing_is_written_through_a_link_that_lies_in_its_place() {
 }
 
 #[test]
-fn a_pipe_in_its_place_is_told() {
+fn a_pipe_in_its_place_is_an_error() {
     let (_place, path) = place();
     let made = std::process::Command::new("mkfifo").arg(&path).arg(path.with_extension("lock")).status();
     assert!(made.expect("`mkfifo` of the package coreutils is there").success());

@@ -76,7 +76,7 @@ impl Ledger {
     }
 
     /// Takes from `other` every cell of which it knows more, with its attempts. The samples of those that are done must
-    /// be in place already; [`Ledger::compare`] tells which.
+    /// be in place already; [`Ledger::compare`] lists them.
     ///
     /// # Errors
     /// [`LedgerError`] when `other` cannot be read, or this file does not take it.

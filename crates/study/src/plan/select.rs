@@ -92,7 +92,7 @@ impl Selection {
         let reasons = [Reason::Only, Reason::Where].into_iter();
         let skips = study.skips.iter().map(|skip| Reason::Skip { filter: skip.text.clone(), why: skip.why.clone() });
         let counted = reasons.chain(skips).zip(left_out).enumerate();
-        // A skip that meets nothing is told too: it may be a mistake.
+        // A skip that meets nothing is reported too: it may be a mistake.
         let left_out = counted.filter(|(at, (_, cells))| *cells > 0 || *at >= FIRST_SKIP);
         let left_out = left_out.map(|(_, (reason, cells))| LeftOut { reason, cells: cells.saturating_mul(repeats) });
         Ok(Selection { kinds, of_pair, configurations, left_out: left_out.collect() })

@@ -146,7 +146,7 @@ fn an_estimate_knows_that_configurations_take_their_own_time() {
 }
 
 #[test]
-fn intervals_are_told_before_anything_runs() {
+fn intervals_are_known_before_anything_runs() {
     let of = |machines: usize, workloads: usize, repeats: u32| {
         let mut study =
             Study::parse(&SWEEP.replace("seed = 5", &format!("repeats = {repeats}"))).expect("it is a study");

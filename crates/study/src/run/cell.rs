@@ -49,7 +49,7 @@ pub struct Outcome {
 /// Reason why a cell has no result.
 #[derive(Debug)]
 pub enum NoOutcome {
-    /// A signal asked to stop.
+    /// A signal requested a stop.
     Interrupted,
     Failed(Failure),
 }

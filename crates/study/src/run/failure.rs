@@ -18,7 +18,7 @@ const SIGTERM: i32 = 15;
 /// The longest message that is kept, in characters.
 const LONGEST: usize = 400;
 
-/// Failure of a command. `None`: it did not fail, somebody asked to stop.
+/// Failure of a command. `None`: it did not fail, a stop was requested.
 pub fn of_command(error: &SingleRunError) -> Option<Failure> {
     match error {
         SingleRunError::Interrupted => None,

@@ -35,14 +35,14 @@ impl LocalMachine {
         LocalMachine { tree, facts, looked: None, cells_s: 0.0 }
     }
 
-    /// Everything that the study asks of the machine and that it is not.
+    /// Requirements of the study that the machine does not meet.
     pub fn unmet(&self, machine: &Machine) -> Vec<Unmet> {
         let required = machine.require.iter().filter_map(|requirement| requirement.check(&self.facts).err());
-        let asked = match &machine.executor {
+        let frequency = match &machine.executor {
             Executor::Slurm(slurm) => slurm.cpu_freq.as_deref(),
             _ => None,
         };
-        required.chain(asked.and_then(|asked| frequency_unmet(asked, &self.facts))).collect()
+        required.chain(frequency.and_then(|frequency| frequency_unmet(frequency, &self.facts))).collect()
     }
 
     /// Writes down what the machine is, and what disturbs it unless that was looked at a moment ago.
@@ -83,18 +83,18 @@ impl LocalMachine {
 
 /// Slurm sets the frequency where it can and says nothing where it cannot: believed is only what the kernel says.
 /// `--cpu-freq` takes a governor, a frequency in kHz, or `low`, `medium`, `high`, `highm1` (sbatch(1)).
-fn frequency_unmet(asked: &str, facts: &Value) -> Option<Unmet> {
+fn frequency_unmet(requested: &str, facts: &Value) -> Option<Unmet> {
     let frequency = &facts["frequency"];
-    let unmet = |found: String| Some(Unmet { property: "cpu_freq", expected: asked.to_owned(), found });
+    let unmet = |found: String| Some(Unmet { property: "cpu_freq", expected: requested.to_owned(), found });
     let governors = frequency["governors"].as_object().filter(|governors| !governors.is_empty());
     let Some(governors) = governors else {
         return unmet("nothing: not reported by this machine".to_owned());
     };
     // A range is min-max, with a governor behind a colon.
-    let (range, governor) = match asked.split_once(':') {
+    let (range, governor) = match requested.split_once(':') {
         Some((range, governor)) => (Some(range), Some(governor)),
-        None if asked.chars().next().is_some_and(|first| first.is_ascii_digit()) => (Some(asked), None),
-        None => (None, Some(asked)),
+        None if requested.chars().next().is_some_and(|first| first.is_ascii_digit()) => (Some(requested), None),
+        None => (None, Some(requested)),
     };
     let named = matches!(governor, Some("low" | "medium" | "high" | "highm1"));
     if let Some(governor) = governor.filter(|_| !named) {
@@ -105,17 +105,17 @@ fn frequency_unmet(asked: &str, facts: &Value) -> Option<Unmet> {
     }
     let limit = |name: &str| frequency[name].as_u64();
     let (low, high) = (limit("limit_min_khz"), limit("limit_max_khz"));
-    let told = format!("{} to {} kHz", low.unwrap_or_default(), high.unwrap_or_default());
+    let limits = format!("{} to {} kHz", low.unwrap_or_default(), high.unwrap_or_default());
     if let Some(range) = range {
         let (least, most) = range.split_once('-').unwrap_or((range, range));
-        let asked = least.parse::<u64>().ok().zip(most.parse::<u64>().ok());
-        if asked.is_none_or(|asked| Some(asked) != low.zip(high)) {
-            return unmet(told);
+        let requested = least.parse::<u64>().ok().zip(most.parse::<u64>().ok());
+        if requested.is_none_or(|requested| Some(requested) != low.zip(high)) {
+            return unmet(limits);
         }
     }
     // All four of Slurm's names ask for one frequency.
     if named && (low.is_none() || low != high) {
-        return unmet(told);
+        return unmet(limits);
     }
     None
 }
@@ -126,12 +126,12 @@ mod tests {
 
     use super::*;
 
-    fn found(asked: &str, facts: &Value) -> Option<String> {
-        frequency_unmet(asked, facts).map(|unmet| unmet.found)
+    fn found(requested: &str, facts: &Value) -> Option<String> {
+        frequency_unmet(requested, facts).map(|unmet| unmet.found)
     }
 
     #[test]
-    fn a_frequency_that_was_asked_for_is_believed_only_when_the_kernel_says_so() {
+    fn a_requested_frequency_is_believed_only_when_the_kernel_reports_it() {
         let facts = json!({"frequency": {"governors": {"performance": 8}, "limit_min_khz": 800_000, "limit_max_khz": 2_400_000}});
         assert_eq!(found("performance", &facts), None);
         assert_eq!(found("Performance", &facts), None);

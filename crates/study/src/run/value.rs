@@ -43,7 +43,7 @@ pub enum Ran<'a> {
 }
 
 impl Ran<'_> {
-    /// Value of the metric that the study asks for, normalised.
+    /// Value of the study's metric, normalised.
     ///
     /// # Errors
     /// When the run has no such number.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_is_stated_for_as_many_frames_as_asked() {
+    fn a_replay_is_stated_for_the_requested_number_of_frames() {
         let report = replayed(&[1_000_000, 2_000_000, 3_000_000]);
         let ran = Ran::Replay(&report);
         let normalise = Normalise { by: "frames".to_owned(), to: 120_000.0 };

@@ -9,7 +9,7 @@ use prony_text::{Quantity, count, thousands};
 use super::limits_curves;
 use crate::html::document::{framed, heading};
 
-/// Curves that help to read a study; the others are for whoever asks about the processor itself.
+/// Curves that help to read a study; the others are about the processor itself.
 const SHOWN: [&str; 4] = ["bandwidth", "latency", "roofline", "threads"];
 
 /// Greatest number of curves in a chart, and so of colours that the page needs.
@@ -58,7 +58,7 @@ fn levels(limits: &Limits) -> Markup {
     }
     let figure = |of_row: &[&Measured], level: &str| {
         let case = of_row.iter().find(|case| case.fact("level") == Some(level));
-        case.and_then(|case| told(case)).unwrap_or_else(|| "–".to_owned())
+        case.and_then(|case| figure_text(case)).unwrap_or_else(|| "–".to_owned())
     };
     html! {
         div class="card wide" {
@@ -83,7 +83,7 @@ fn levels(limits: &Limits) -> Markup {
     }
 }
 
-/// A table an experiment, closed until it is asked for: a full run has some eight hundred figures.
+/// A table an experiment, closed until it is opened: a full run has some eight hundred figures.
 fn everything(limits: &Limits) -> Markup {
     html! {
         @for experiment in Experiment::ALL {
@@ -112,7 +112,7 @@ fn everything(limits: &Limits) -> Markup {
 
 /// A figure with what it rests on.
 fn row(case: &Measured) -> Markup {
-    let (Some(value), Some(figure)) = (told(case), case.figure()) else { return html! {} };
+    let (Some(value), Some(figure)) = (figure_text(case), case.figure()) else { return html! {} };
     html! {
         tr {
             td { (case.name) }
@@ -125,7 +125,7 @@ fn row(case: &Measured) -> Markup {
 }
 
 /// Figure of a case, marked if fewer samples than it needs were undisturbed.
-fn told(case: &Measured) -> Option<String> {
+fn figure_text(case: &Measured) -> Option<String> {
     let figure = case.figure()?;
     let mark = if case.series.is_clean() { "" } else { " !" };
     Some(Quantity::of(figure.value, &case.unit).value(figure.value) + mark)

@@ -5,15 +5,15 @@ use prony_stats::Verdict;
 use prony_stats::frames::FrameComparison;
 use serde::Serialize;
 
-use super::{Answered, answered};
+use super::{Judgement, judgement};
 use crate::bench::demos::failure;
-use crate::json::limits::shares::Held;
+use crate::json::limits::shares::WorkloadRate;
 use crate::words::to_percent;
 
 /// Builds on one demo, or on each of several.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Answer<'a> {
+pub enum DemosDocument<'a> {
     /// All that is known of the only one.
     One(Box<OfOne<'a>>),
     /// The verdict for all, and each.
@@ -24,7 +24,7 @@ pub enum Answer<'a> {
 #[derive(Debug, Serialize)]
 pub struct OfOne<'a> {
     #[serde(flatten)]
-    verdict: Option<Answered>,
+    verdict: Option<Judgement>,
     seconds: f64,
     complete: bool,
     alpha: f64,
@@ -32,7 +32,7 @@ pub struct OfOne<'a> {
     commands: [&'a str; 2],
     frames: Option<&'a FrameComparison>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rates: Vec<Held>,
+    rates: Vec<WorkloadRate>,
     warnings: Vec<String>,
     /// Why the builds could not be compared; there is no verdict then.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,12 +67,12 @@ struct OfDemo<'a> {
 }
 
 /// The answer. `rates`: what each build does in a second, of the only demo.
-pub fn answer(demos: &Demos, rates: Vec<Held>) -> Answer<'_> {
+pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
     if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
-        return Answer::One(Box::new(of_one(&only.options, &only.report, rates)));
+        return DemosDocument::One(Box::new(of_one(&only.options, &only.report, rates)));
     }
     let percent = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite());
-    Answer::Several(Several {
+    DemosDocument::Several(Several {
         verdict: demos.verdict(),
         alpha: demos.alpha,
         margin_pct: to_percent(demos.margin),
@@ -89,10 +89,10 @@ pub fn answer(demos: &Demos, rates: Vec<Held>) -> Answer<'_> {
     })
 }
 
-fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> OfOne<'a> {
+fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<WorkloadRate>) -> OfOne<'a> {
     let error = failure(options, report).map(|(_, message)| message);
     OfOne {
-        verdict: report.outcome.as_ref().filter(|_| error.is_none()).map(|outcome| answered(outcome, "cpu")),
+        verdict: report.outcome.as_ref().filter(|_| error.is_none()).map(|outcome| judgement(outcome, "cpu")),
         seconds: report.elapsed_s,
         complete: matches!(report.ended, DemoEnded::Complete),
         alpha: options.plan.alpha,

@@ -3,23 +3,23 @@
 use prony_limits::{Limits, Share, Workload, shares};
 use serde::Serialize;
 
-/// Workloads held against the limits of a machine.
+/// Workloads compared with the limits of a machine.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct SharesDocument {
     fingerprint: String,
-    workloads: Vec<Answered>,
+    workloads: Vec<WorkloadShares>,
 }
 
 #[derive(Debug, Serialize)]
-struct Answered {
+struct WorkloadShares {
     #[serde(flatten)]
-    held: Held,
+    rate: WorkloadRate,
     shares: Vec<ShareOut>,
 }
 
 /// Rate of a workload of known amount and its share of one limit, as `prony limits compare` and `prony bench` show it.
 #[derive(Debug, Serialize)]
-pub struct Held {
+pub struct WorkloadRate {
     name: String,
     unit: &'static str,
     /// The median.
@@ -42,22 +42,22 @@ struct ShareOut {
 }
 
 /// All workloads.
-pub fn answer(workloads: &[Workload], limits: &Limits) -> Answer {
-    let answered = |workload: &Workload| Answered {
-        held: held_against(workload, Some(limits)),
+pub fn answer(workloads: &[Workload], limits: &Limits) -> SharesDocument {
+    let answered = |workload: &Workload| WorkloadShares {
+        rate: rate_of(workload, Some(limits)),
         shares: shares(&limits.measured, workload.rate).into_iter().map(share_out).collect(),
     };
-    Answer { fingerprint: limits.fingerprint.to_string(), workloads: workloads.iter().map(answered).collect() }
+    SharesDocument { fingerprint: limits.fingerprint.to_string(), workloads: workloads.iter().map(answered).collect() }
 }
 
 /// Each workload and its share. `limits`: of this machine.
-pub fn held(workloads: &[Workload], limits: Option<&Limits>) -> Vec<Held> {
-    workloads.iter().map(|workload| held_against(workload, limits)).collect()
+pub fn rates(workloads: &[Workload], limits: Option<&Limits>) -> Vec<WorkloadRate> {
+    workloads.iter().map(|workload| rate_of(workload, limits)).collect()
 }
 
-fn held_against(workload: &Workload, limits: Option<&Limits>) -> Held {
+fn rate_of(workload: &Workload, limits: Option<&Limits>) -> WorkloadRate {
     let [low, high] = workload.bounds();
-    Held {
+    WorkloadRate {
         name: workload.name.clone(),
         unit: workload.unit(),
         value: workload.value(),

@@ -11,7 +11,7 @@ use crate::words::to_percent;
 
 /// Answer to `study diff`, as JSON.
 #[derive(Debug, Serialize)]
-pub struct Answered<'a> {
+pub struct DiffDocument<'a> {
     /// The worst of all configurations.
     verdict: Verdict,
     metric: &'a Metric,
@@ -46,8 +46,8 @@ struct Effect<'a> {
 }
 
 /// The answer. `alpha`: probability of any false alarm; `margin`: a smaller change is none, as a share.
-pub fn answer<'a>(metric: &'a Metric, difference: &'a Diff, alpha: f64, margin: f64) -> Answered<'a> {
-    Answered {
+pub fn answer<'a>(metric: &'a Metric, difference: &'a Diff, alpha: f64, margin: f64) -> DiffDocument<'a> {
+    DiffDocument {
         verdict: difference.worst(),
         metric,
         alpha,

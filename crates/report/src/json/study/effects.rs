@@ -14,7 +14,7 @@ use crate::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]
-pub struct Answered<'a> {
+pub struct EffectsDocument<'a> {
     title: &'a str,
     metric: &'a Metric,
     alpha: f64,
@@ -24,7 +24,7 @@ pub struct Answered<'a> {
     workloads: usize,
     /// Effects and interactions; beyond ten, `found` rests on `p_holm`.
     comparisons: usize,
-    /// Each effect over all edges, then each with another factor held at one level.
+    /// Each effect over all edges, then each with another factor fixed at one level.
     effects: Vec<One<'a>>,
     interactions: Vec<Depends<'a>>,
     /// Every factor at its last level against every factor at its first.
@@ -114,10 +114,10 @@ struct Alias {
 }
 
 /// JSON document of the effects.
-pub fn answer(found: &Found) -> Answered<'_> {
+pub fn answer(found: &Found) -> EffectsDocument<'_> {
     let (cells, done) = found.cells();
     let all = found.effects.effects.iter().chain(&found.effects.conditional);
-    Answered {
+    EffectsDocument {
         title: &found.results.title,
         metric: &found.results.metric,
         alpha: found.alpha,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The whole answer.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct StatusDocument<'a> {
     title: &'a str,
     cells: Counts,
     complete: bool,
@@ -24,9 +24,9 @@ struct OfMachine<'a> {
     reasons: &'a std::collections::BTreeMap<String, u64>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> StatusDocument<'a> {
     /// Answer on a study. `progress`: of each of its machines.
-    pub fn of(directory: &'a Directory, progress: &'a [Progress]) -> Answer<'a> {
+    pub fn of(directory: &'a Directory, progress: &'a [Progress]) -> StatusDocument<'a> {
         let machines = progress.iter().zip(&directory.study.machines).map(|(one, machine)| OfMachine {
             name: &one.machine,
             executor: match machine.executor {
@@ -40,6 +40,11 @@ impl<'a> Answer<'a> {
             reasons: &one.reasons,
         });
         let cells = Progress::total(progress);
-        Answer { title: &directory.study.title, cells, complete: cells.left() == 0, machines: machines.collect() }
+        StatusDocument {
+            title: &directory.study.title,
+            cells,
+            complete: cells.left() == 0,
+            machines: machines.collect(),
+        }
     }
 }

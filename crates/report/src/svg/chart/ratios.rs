@@ -4,7 +4,7 @@ use prony_text::{plain, signed, significant};
 
 use crate::svg::axis::Axis;
 
-/// Log ratios from here on, either way, are told as times instead of per cent: ln 2.
+/// Log ratios from here on, either way, are shown as times instead of per cent: ln 2.
 const TIMES: f64 = std::f64::consts::LN_2;
 /// Steps of labels in per cent.
 const STEPS: [f64; 12] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 50.0, 100.0];

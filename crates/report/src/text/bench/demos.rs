@@ -26,7 +26,7 @@ pub fn text(demos: &Demos) -> String {
 /// From this many frames on, a duration is given for a fixed number of frames instead of those of the demo.
 const NORMALISED_FROM: usize = 1000;
 
-/// `2.75 s for 120,000 frames`, or `0.52 s for its 151 frames`: few frames say nothing of so many more.
+/// `2.75 s for 120,000 frames`, or `0.52 s for its 151 frames`: few frames say nothing of that many more.
 fn duration(build: &frames::Build, frames: usize) -> String {
     let whole_s = build.frame_s.estimate * frames as f64;
     match frames {
@@ -111,7 +111,7 @@ mod tests {
     use prony_stats::Interval;
 
     #[test]
-    fn a_demo_of_few_frames_is_reported_by_its_own() {
+    fn the_duration_of_a_demo_of_few_frames_is_of_its_own_frames() {
         let frame_s = Interval { estimate: 0.0052, low: 0.005, high: 0.0054, n: 12, confidence: 0.95 };
         let build = frames::Build { frame_s, normalised_s: 624.0 };
         assert_eq!(duration(&build, 151), "0.785 s for its 151 frames");

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use prony_limits::{Experiment, Limits, Listing};
 
 /// Loops that differ from one another, each once, with the first case that ran it.
-pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
+pub fn text(limits: &Limits, requested: &[Experiment]) -> String {
     let mut out = String::new();
     let mut seen: Vec<Vec<&str>> = Vec::new();
-    for measured in limits.measured.iter().filter(|measured| asked.contains(&measured.experiment)) {
+    for measured in limits.measured.iter().filter(|measured| requested.contains(&measured.experiment)) {
         let Some(listing) = &measured.listing else { continue };
         // Jumps hold addresses; their bytes are the same wherever the loop lies.
         let code: Vec<&str> = listing.loop_lines().map(|line| line.bytes.as_str()).collect();
@@ -21,7 +21,7 @@ pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
     out
 }
 
-/// Address, bytes and instruction of a loop; runs of the same instruction are told once.
+/// Address, bytes and instruction of a loop; runs of the same instruction are shown once.
 pub fn loop_text(listing: &Listing) -> String {
     let mut out = String::new();
     let lines: Vec<_> = listing.loop_lines().collect();

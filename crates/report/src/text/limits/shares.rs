@@ -8,7 +8,7 @@ use prony_text::significant;
 use super::share_lines;
 use super::tables::quantity;
 
-/// Limits that a workload is held against; JSON has all of them.
+/// Limits that a workload is compared with; JSON has all of them.
 const SHOWN: usize = 12;
 
 /// A workload and what it is of the limits: first of the one that `prony bench` names too, then of those that it came nearest to.

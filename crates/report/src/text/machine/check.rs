@@ -88,7 +88,7 @@ pub fn next_step(finding: &Finding) -> Option<&'static str> {
         Disturbance::ClockSource => "if the TSC is sound, boot with clocksource=tsc tsc=reliable",
         Disturbance::IsolatedCpus => "measure on an isolated CPU: --cpu N",
         Disturbance::NohzFull => "`prony machine tune` sets the governor `performance`",
-        // These are told, and never called a disturbance.
+        // These are listed, and never called a disturbance.
         Disturbance::Ticks | Disturbance::RcuCallbacks => return None,
     })
 }

@@ -8,8 +8,8 @@ use prony_text::count;
 /// Facts about the machine, for people.
 pub fn text(facts: &Facts) -> String {
     let cpu = &facts.cpu;
-    let told = |value: &Option<String>| value.clone().unwrap_or_default();
-    let mut out = told(&facts.host) + "\n";
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
+    let mut out = or_empty(&facts.host) + "\n";
     let threads = if cpu.online.is_empty() { String::new() } else { format!(", CPU {} online", cpu.online) };
     line(&mut out, "processor", cpu.model.as_deref().unwrap_or("unknown"));
     line(
@@ -17,9 +17,9 @@ pub fn text(facts: &Facts) -> String {
         "",
         format!("{}, {}{threads}", count(cpu.sockets as u64, "socket"), count(cpu.cores as u64, "core")),
     );
-    line(&mut out, "microcode", told(&cpu.microcode));
+    line(&mut out, "microcode", or_empty(&cpu.microcode));
     line(&mut out, "isolated", &cpu.isolated);
-    line(&mut out, "SMT", told(&cpu.smt));
+    line(&mut out, "SMT", or_empty(&cpu.smt));
     for cache in &cpu.caches {
         let shared = if cache.shared_by.is_empty() { String::new() } else { format!(", CPU {}", cache.shared_by) };
         line(
@@ -38,15 +38,15 @@ pub fn text(facts: &Facts) -> String {
         Some(_) => ", with swap",
     };
     line(&mut out, "memory", facts.memory_bytes.map_or_else(String::new, |bytes| binary(bytes) + swap));
-    line(&mut out, "kernel", format!("{} {}", told(&facts.kernel.release), told(&facts.kernel.version)).trim());
-    line(&mut out, "", told(&facts.kernel.command_line));
+    line(&mut out, "kernel", format!("{} {}", or_empty(&facts.kernel.release), or_empty(&facts.kernel.version)).trim());
+    line(&mut out, "", or_empty(&facts.kernel.command_line));
     line(&mut out, "runs on", facts.hypervisor.as_deref().unwrap_or("bare metal, as far as can be detected"));
     line(&mut out, "frequency", frequency(&facts.frequency));
     let states: Vec<_> =
         facts.idle.states.iter().map(|state| format!("{} {} µs", state.name, state.exit_latency_us)).collect();
-    let idle = [told(&facts.idle.driver), told(&facts.idle.governor), states.join(", ")];
+    let idle = [or_empty(&facts.idle.driver), or_empty(&facts.idle.governor), states.join(", ")];
     line(&mut out, "sleep", idle.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
-    line(&mut out, "clock", told(&facts.clock_source));
+    line(&mut out, "clock", or_empty(&facts.clock_source));
     let settings = &facts.settings;
     for (name, value) in [
         ("kernel.randomize_va_space", &settings.randomize_va_space),

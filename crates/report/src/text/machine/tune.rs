@@ -29,12 +29,12 @@ pub fn details(outcomes: &[Outcome]) -> String {
         (a.knob, &a.before, &a.asked, &a.found, &a.result) == (b.knob, &b.before, &b.asked, &b.found, &b.result)
             && file_name(&a.place) == file_name(&b.place)
     };
-    let mut told: Vec<&Outcome> = Vec::new();
+    let mut shown: Vec<&Outcome> = Vec::new();
     for outcome in outcomes {
-        if told.iter().any(|known| alike(known, outcome)) {
+        if shown.iter().any(|known| alike(known, outcome)) {
             continue;
         }
-        told.push(outcome);
+        shown.push(outcome);
         let more = match outcomes.iter().filter(|other| alike(other, outcome)).count() {
             1 => String::new(),
             several => format!(" and {} more", several - 1),

@@ -20,13 +20,13 @@ pub fn text(report: &ReplayReport, shows_output: bool, step: &dyn Fn(&Cause) -> 
         let _ = writeln!(out, "  {}. {} ({})", number + 1, printable_line(&sentence(cause)), cause.key());
         let _ = writeln!(out, "     → {}", printable_line(&step(cause)));
     }
-    let told = |cause: &Cause| match cause {
+    let failed_of = |cause: &Cause| match cause {
         Cause::FailedCall(failed) | Cause::MadeUpName(failed, _) => Some(failed.clone()),
         _ => None,
     };
-    let told: Vec<FailedCall> = report.causes.iter().filter_map(told).collect();
+    let shown: Vec<FailedCall> = report.causes.iter().filter_map(failed_of).collect();
     let more: Vec<String> =
-        report.failed_calls.iter().filter(|failed| !told.contains(failed)).map(failed_call).collect();
+        report.failed_calls.iter().filter(|failed| !shown.contains(failed)).map(failed_call).collect();
     section(&mut out, "other calls that fail here:", &more);
     let threads: Vec<String> = found.threads.iter().map(thread).collect();
     section(&mut out, "threads:", &threads);
@@ -133,7 +133,7 @@ pub fn sentence(cause: &Cause) -> String {
             errno_name(failed.errno),
             thousands(failed.after_record),
         ),
-        Cause::Busy(held) | Cause::Blocked(held) => thread(held),
+        Cause::Busy(stuck) | Cause::Blocked(stuck) => thread(stuck),
         Cause::Missed(note) => format!("the recording missed something: {note}"),
         Cause::Raced(times, passed) => {
             let last = passed.as_ref().map_or_else(String::new, |passed| {

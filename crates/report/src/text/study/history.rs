@@ -37,7 +37,7 @@ pub fn text(names: &[String], history: &History) -> String {
         (0, 0..7) => {
             writeln!(out, "\n{studies} studies: at least seven are needed to distinguish a change from chance")
         }
-        // With several configurations it takes more studies than seven, as each is asked at a share of the error.
+        // With several configurations it takes more studies than seven, as each is tested at a share of the error.
         (0, _) => writeln!(out, "\nno significant change in {studies} studies"),
         _ => {
             let changes = prony_text::count(changes as u64, "change");

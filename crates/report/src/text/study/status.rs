@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn each_machine_tells_how_far_it_is_and_what_went_wrong() {
+    fn each_machine_has_its_progress_and_what_went_wrong() {
         let progress = [
             machine("n1", Counts { done: 1200, ..Counts::default() }),
             machine("xeon", Counts { done: 10, failed: 2, pending: 20, ..Counts::default() }),
