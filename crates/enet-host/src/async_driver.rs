@@ -46,7 +46,7 @@ impl AsyncDriver {
     /// When the runtime cannot watch the socket.
     pub fn new(driver: Driver) -> io::Result<AsyncDriver> {
         // SAFETY: the descriptor is that of the driver's socket, which stays open and the same for as long as the driver
-        // lives, and nobody outside gets at the driver to replace it.
+        // lives, and code outside has no access to the driver to replace it.
         let io = unsafe { AsyncFd::register_with_interest(Readable(driver), tokio::io::Interest::READABLE)? };
         Ok(AsyncDriver { io })
     }
@@ -68,7 +68,7 @@ impl AsyncDriver {
                 Some(idle) => tokio::time::timeout(idle, readable).await.ok(),
                 None => Some(readable.await),
             };
-            // A pass reads until nothing is left, or a limit: told as unread only where that is so.
+            // A pass reads until nothing is left, or a limit: readiness is cleared only where nothing is left.
             if let Some(mut ready) = ready.transpose()? {
                 let driver = &mut ready.get_inner_mut().0;
                 let event = driver.service(Duration::ZERO)?;

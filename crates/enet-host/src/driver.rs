@@ -154,8 +154,8 @@ impl Driver {
         if self.host.is_due(now) { guarded(&mut self.host, |host| host.handle_timeout(now)) } else { None }
     }
 
-    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for those who look at each. `also` is told
-    /// the slots of the peers that they come from, to prefetch what the caller has of them.
+    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for callers that look at each. `also` is
+    /// passed the slots of the peers that they come from, to prefetch what the caller has of them.
     ///
     /// # Errors
     /// As [`Socket::receive`].
@@ -239,7 +239,7 @@ fn fill(
     false
 }
 
-/// Numbers that nobody outside can guess.
+/// Numbers that cannot be guessed.
 pub fn random_seed() -> Seed {
     let mut seed: Seed = Default::default();
     let filled = rustix::rand::getrandom(&mut seed[..], rustix::rand::GetRandomFlags::empty());

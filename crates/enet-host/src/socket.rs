@@ -1,4 +1,4 @@
-//! A UDP socket that does not wait, and tells what it lost.
+//! A UDP socket that does not wait, and reports what it lost.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +11,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, soc
 
 use crate::batch::{Datagram, Received, Sending};
 
-/// Asked for in either direction. 8,000 peers that send within one millisecond need about 8,000 × 768 bytes, what
+/// Requested in either direction. 8,000 peers that send within one millisecond need about 8,000 × 768 bytes, what
 /// a short datagram takes in the kernel's account; a buffer of the stock library's 256 KiB holds some 340.
 const BUFFER_BYTES: usize = 8 << 20;
 
-/// Reads in a row that found nothing, after which the next is expected to find nothing either. One is not enough: who asks
-/// until nothing is left ends each round with one.
+/// Reads in a row that found nothing, after which the next is expected to find nothing either. One is not enough: a caller
+/// that reads until nothing is left ends each round with one.
 const QUIET: u8 = 2;
 
 /// Options for opening a socket.
@@ -36,7 +36,7 @@ impl Default for SocketOptions {
     }
 }
 
-/// Bytes of a buffer: asked for, and had.
+/// Bytes of a buffer: requested, and granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferSize {
     /// Requested size of the buffer, in bytes.
@@ -78,7 +78,7 @@ pub struct Traffic {
     pub receive_calls: u64,
     /// Datagrams that came when the receive buffer was full, modulo 2^32.
     pub overflowed: u64,
-    /// Errors of others that reading told of: a port that nobody listens on, a network that is down.
+    /// Errors of others that reading reported: a closed port, a network that is down.
     pub receive_errors: u64,
     /// Number of datagrams that were written.
     pub sent: u64,
@@ -125,7 +125,7 @@ impl Socket {
     /// Opens a socket at `address`; with port 0, at a free port.
     ///
     /// # Errors
-    /// [`OpenError`]: what is missing, and what the kernel says. A buffer that is smaller than asked for is none:
+    /// [`OpenError`]: what is missing, and what the kernel says. A buffer that is smaller than requested is none:
     /// see [`Socket::receive_buffer`].
     pub fn bind(address: SocketAddr, options: &SocketOptions) -> Result<Socket, OpenError> {
         let socket = Socket::unbound(address.is_ipv6(), options)?;
@@ -155,7 +155,7 @@ impl Socket {
             .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, receive));
         let _ = sockopt::set_socket_send_buffer_size_force(&socket, send)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, send));
-        // The kernel answers with twice what it was asked for: the other half is its own, socket(7).
+        // The kernel answers with twice what was requested: the other half is its own, socket(7).
         let actual = |bytes: rustix::io::Result<usize>| bytes.unwrap_or(0) / 2;
         let receive_buffer =
             BufferSize { requested: receive, actual: actual(sockopt::socket_recv_buffer_size(&socket)) };
@@ -194,7 +194,7 @@ impl Socket {
         Traffic { overflowed: overflowed(self.socket.as_fd()).unwrap_or(0).into(), ..self.traffic }
     }
 
-    /// Errors of others that reading told of so far; one of the counts of [`Socket::traffic`].
+    /// Errors of others that reading reported so far; one of the counts of [`Socket::traffic`].
     pub fn receive_errors(&self) -> u64 {
         self.traffic.receive_errors
     }
@@ -232,7 +232,7 @@ impl Socket {
     #[cold]
     fn receive_behind(&mut self, looked: Result<usize, Errno>) -> io::Result<usize> {
         match looked {
-            // A batch that is not full tells callers that nothing is left: so all of it is read.
+            // To callers, a batch that is not full means that nothing is left: so all of it is read.
             Ok(one) => {
                 self.traffic.received += one as u64;
                 self.empty_in_a_row = 0;
@@ -284,7 +284,7 @@ impl Socket {
         self.traffic.refused += sent.failed;
     }
 
-    /// Waits until something can be read, and tells whether it can; at most `timeout`. A signal ends no wait.
+    /// Waits until something can be read, and returns whether it can; at most `timeout`. A signal ends no wait.
     ///
     /// # Errors
     /// What the kernel says.

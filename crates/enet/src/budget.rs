@@ -1,6 +1,6 @@
 //! Memory that waits for what is missing before it: of one peer, of an address, of all.
 //!
-//! An address holds at most as much as is left for others when it asks for more. One alone gets half of the budget,
+//! An address holds at most as much as is left for others when it requests more. One alone gets half of the budget,
 //! two a third each, and whatever others do, something is left for the next. Source: Choudhury & Hahne 1998, dynamic
 //! queue length thresholds for shared-memory packet switches.
 //!

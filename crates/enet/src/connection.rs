@@ -25,9 +25,9 @@ use crate::wire::{NO_PEER, ThrottleParameters, WINDOW_MAX, WINDOW_MIN};
 pub enum State {
     /// No connection exists, and none is being made.
     Disconnected = 0,
-    /// Asked for here, not answered yet.
+    /// Requested here, not answered yet.
     Connecting = 1,
-    /// Asked for there. Peers that have not proven their address have no slot, so none is ever seen here.
+    /// Requested by the peer. Peers that have not proven their address have no slot, so none is ever seen here.
     AcknowledgingConnect = 2,
     /// Granted here and proven; the event is not delivered yet.
     ConnectionPending = 3,
@@ -37,9 +37,9 @@ pub enum State {
     Connected = 5,
     /// Ends when all that is queued arrived.
     DisconnectLater = 6,
-    /// Told the peer that it ends.
+    /// The end is announced to the peer.
     Disconnecting = 7,
-    /// Was told so, and has to acknowledge it.
+    /// The peer announced the end, which has to be acknowledged.
     AcknowledgingDisconnect = 8,
     /// Ended; the event is not delivered yet.
     Zombie = 9,
@@ -115,7 +115,7 @@ pub(crate) struct Connection {
     /// Bandwidth of the peer for receiving, in bytes a second.
     pub incoming_bandwidth: u32,
     pub outgoing_bandwidth: u32,
-    /// Bandwidths that the peer was told last: what it may send, and what is sent to it.
+    /// Bandwidths announced to the peer last: what it may send, and what is sent to it.
     pub announced_bandwidth: (u32, u32),
     /// Bytes received since the bandwidth throttle looked.
     pub data_received: u32,
@@ -128,7 +128,7 @@ pub(crate) struct Connection {
 pub enum DisconnectReason {
     /// The peer ended the connection.
     ByPeer,
-    /// This host ended the connection, and the peer was told.
+    /// This host ended the connection and announced it to the peer.
     ByUs,
     /// Nothing was heard for too long.
     TimedOut,
@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// State as the application sees it: disconnected until it was told of the connection.
+    /// State as the application sees it: disconnected until the connection was reported to it.
     pub fn shown_state(&self) -> State {
         match (self.state, self.arrival, self.side) {
             (State::Connected, Some(_), Side::Initiator) => State::ConnectionSucceeded,

@@ -1,7 +1,7 @@
-//! Connections that are asked for by addresses that have not proven to be theirs.
+//! Connections requested by addresses that are not proven.
 //!
 //! They take no slot and no timer. When there are too many, one goes for each that comes: the oldest of a few drawn
-//! at random. So a flood pushes out itself: whoever proves its address within a round trip is among the youngest of them,
+//! at random. So a flood pushes out itself: a peer that proves its address within a round trip is among the youngest,
 //! and is hardly ever drawn with none older beside it.
 
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::invariant::{InvariantError, agree, holds};
 use crate::keyed::Random;
 use crate::wire::ConnectParameters;
 
-/// A connection that is asked for.
+/// A requested connection.
 #[derive(Debug, Clone)]
 pub(crate) struct HalfOpen {
     pub address: SocketAddr,

@@ -144,7 +144,7 @@ pub struct Host {
     attempts: HashMap<Attempt, Target, Keyed>,
     /// Number of peers of each address, by a keyed hash.
     addresses: HashMap<(u64, u64), u32, Keyed>,
-    /// Slots that were connected to the broadcast address, by token, until somebody answers.
+    /// Slots that were connected to the broadcast address, by token, until a peer answers.
     broadcasts: Vec<(u16, u32)>,
     half_open: HalfOpenTable,
     random: Random,
@@ -164,7 +164,7 @@ struct Short {
 }
 
 impl Host {
-    /// A host for at most `slots` peers, asked for by either end.
+    /// A host for at most `slots` peers, whose connections either end requests.
     ///
     /// `seed` must be unpredictable where the network is not trusted: the numbers that prove an address, and the
     /// order of look-ups, come from it.

@@ -36,7 +36,7 @@ pub(crate) enum Refused {
 
 /// Position of a sequence number relative to the last one delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SequencePosition {
     /// Open window, at `number` of an order that never wraps.
     Open { number: u64 },
     /// Elsewhere; old ones are acknowledged again, those that came too early are not.
@@ -59,14 +59,16 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    fn place(&self, sequence: u16) -> Place {
+    fn place(&self, sequence: u16) -> SequencePosition {
         let last = self.delivered as u16;
         let here = u32::from(last) / WINDOW;
         let there = (u32::from(sequence) / WINDOW).wrapping_add(if sequence < last { WINDOWS } else { 0 });
         // Numbers that are not behind the last one are in its window or a later one.
         match there.checked_sub(here) {
-            Some(..OPEN_WINDOWS) => Place::Open { number: self.after(sequence.wrapping_sub(last).into()) },
-            ahead => Place::Closed { is_acknowledged: !ahead.is_some_and(|ahead| TOO_EARLY.contains(&ahead)) },
+            Some(..OPEN_WINDOWS) => SequencePosition::Open { number: self.after(sequence.wrapping_sub(last).into()) },
+            ahead => {
+                SequencePosition::Closed { is_acknowledged: !ahead.is_some_and(|ahead| TOO_EARLY.contains(&ahead)) }
+            }
         }
     }
 
@@ -77,7 +79,7 @@ impl Incoming {
 
     /// True if a command with this number is acknowledged after it was handled.
     pub fn acknowledges(&self, sequence: u16) -> bool {
-        self.place(sequence) != Place::Closed { is_acknowledged: false }
+        self.place(sequence) != SequencePosition::Closed { is_acknowledged: false }
     }
 
     /// Bytes that are charged for what waits: those that count for the budgets, and those that are exempt.
@@ -99,7 +101,7 @@ impl Incoming {
         payload: &[u8],
         quota: &mut ReceiveQuota,
     ) -> Result<(), Refused> {
-        let Place::Open { number } = self.place(sequence) else { return Ok(()) };
+        let SequencePosition::Open { number } = self.place(sequence) else { return Ok(()) };
         if number == self.delivered || self.reliable_held.contains(number) {
             return Ok(());
         }
@@ -130,7 +132,7 @@ impl Incoming {
         let place = self.place(fragment.start);
         let maximum = u32::try_from(quota.packet_limit).unwrap_or(u32::MAX);
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
-        let Place::Open { number } = place else { return Ok(()) };
+        let SequencePosition::Open { number } = place else { return Ok(()) };
         if number == self.delivered {
             // A late piece of a packet begins before the last number delivered, so this is none. Stock hosts refuse it too.
             return Err(Refused::Malformed);
@@ -168,7 +170,7 @@ impl Incoming {
         if payload.len() > quota.packet_limit {
             return Err(Refused::Malformed);
         }
-        let Place::Open { number } = self.place(sequence) else { return Ok(()) };
+        let SequencePosition::Open { number } = self.place(sequence) else { return Ok(()) };
         let is_next = number == self.delivered;
         let key = (number, unreliable);
         let is_known = self.unreliable_held.contains(key) || self.unreliable_partial.contains(key);
@@ -198,7 +200,7 @@ impl Incoming {
     ) -> Result<(), Refused> {
         let maximum = u32::try_from(quota.packet_limit).unwrap_or(u32::MAX);
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
-        let Place::Open { number } = self.place(sequence) else { return Ok(()) };
+        let SequencePosition::Open { number } = self.place(sequence) else { return Ok(()) };
         let key = (number, fragment.start);
         let is_next = number == self.delivered;
         if is_next && fragment.start <= self.unreliable {

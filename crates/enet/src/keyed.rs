@@ -1,4 +1,4 @@
-//! Numbers and hashes that nobody can foretell who does not know the seed.
+//! Numbers and hashes that are unpredictable without the seed.
 //!
 //! SipHash with one compression and three finalization rounds. Source: Aumasson & Bernstein 2012.
 
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    /// Key and messages are those of the paper's appendix; the numbers come from a second implementation that was held
-    /// against the appendix with 2 and 4 rounds.
+    /// Key and messages are those of the paper's appendix; the numbers come from a second implementation that was
+    /// compared with the appendix with 2 and 4 rounds.
     #[test]
     fn the_hash_of_nothing_and_of_bytes_are_those_of_siphash_1_3() {
         let key = Keyed::new(&core::array::from_fn(|at| at as u8));

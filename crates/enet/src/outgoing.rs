@@ -108,7 +108,7 @@ pub enum SendError {
     /// The channel was not granted.
     #[error("channel: expected below {channels}, found {channel}")]
     NoSuchChannel {
-        /// Number of the channel asked for, from 0.
+        /// Number of the channel requested, from 0.
         channel: u8,
         /// Number of channels of the connection.
         channels: usize,
@@ -157,7 +157,7 @@ impl Default for PeerTimeout {
 pub(crate) struct Filled {
     /// Number of commands in the datagram.
     pub commands: usize,
-    /// Something must be acknowledged: the header tells the time.
+    /// Something must be acknowledged: the header carries the time.
     pub must_acknowledge: bool,
     /// True if something did not fit into the datagram.
     pub is_full: bool,

@@ -26,7 +26,7 @@ impl PacketThrottle {
         PacketThrottle { value: SCALE, limit: SCALE, counter: 0, parameters }
     }
 
-    /// Adapts to a round trip, held against those of the interval before.
+    /// Adapts to a round trip, compared with those of the interval before.
     pub(crate) fn adapt(&mut self, sample_ms: u32, last_ms: u32, last_variance_ms: u32) {
         if last_ms <= last_variance_ms {
             self.value = self.limit;

@@ -228,7 +228,7 @@ impl RangeCoder {
         Some(Some(value))
     }
 
-    /// Counts `value` in `context`, and tells where it lay before.
+    /// Counts `value` in `context`, and returns where it lay before.
     fn count(&mut self, context: u16, value: u8, increment: u8, base: u16) -> Seen {
         let mut under = u16::from(value) * base;
         let mut at = self.node(context).followers;

@@ -97,7 +97,7 @@ pub(crate) enum Piece {
 /// Bytes of each piece but the last, if the fields make sense.
 ///
 /// Senders cut a packet into equal pieces, the last no longer than the others: pieces that do not tile
-/// their packet are forged, and would leave bytes in it that nobody sent.
+/// their packet are forged, and would leave bytes in it that were not sent.
 fn piece_bytes(fragment: &Fragment, bytes: u32, maximum: u32) -> Option<u32> {
     let Fragment { count, number, total, offset, .. } = *fragment;
     if bytes == 0 || count > FRAGMENTS_MAX || number >= count || total > maximum || total < count {

@@ -51,7 +51,7 @@ impl Ring {
     }
 
     pub fn contains(&self, slot: u32) -> bool {
-        // That nobody is in it is known without a look at the slot, whose links are rarely in the cache.
+        // An empty ring is known without a look at the slot, whose links are rarely in the cache.
         self.length > 0 && self.links(slot).next != OUTSIDE
     }
 

@@ -37,8 +37,8 @@ pub fn crc32_checksum() -> Checksum {
 /// Choices that the protocol leaves open: both are ENet 1.3 on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireProfile {
-    /// Numbers of a handshake are unforeseeable, so that nobody who does not see the answer completes it; a bandwidth is
-    /// told when it changed; pings are spread over their interval, and leave early with a packet.
+    /// Numbers of a handshake are unpredictable, so that it cannot be completed without seeing the answer; a bandwidth is
+    /// announced when it changed; pings are spread over their interval, and leave early with a packet.
     #[default]
     Hardened,
     /// Wire format of the stock library: numbers of a handshake can be guessed, and each connection and its end send

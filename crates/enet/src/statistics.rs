@@ -21,13 +21,13 @@ pub enum Dropped {
     Malformed,
     /// A command for which no memory is left now.
     NoRoom,
-    /// A connection asked for again that there is already.
+    /// A request for a connection that there is already.
     KnownConnection,
-    /// A connection asked for when all slots are taken.
+    /// A request for a connection when all slots are taken.
     NoSlot,
-    /// A connection asked for by an address that has as many as it may.
+    /// A request for a connection by an address that has as many as it may.
     TooManyOfAddress,
-    /// A connection asked for whose answer would be longer than what was received.
+    /// A request for a connection whose answer would be longer than what was received.
     WouldAmplify,
     /// A command other than the proof, from an address that is not proven.
     Unproven,

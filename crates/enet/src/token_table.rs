@@ -1,8 +1,8 @@
 //! Peers by address and token: an open table whose entries are eight bytes, so that those of thousands of peers stay in a
 //! core's cache, and whose places can be prefetched.
 //!
-//! The keys are not in it. An entry has 32 bits of the key's hash, and whoever looks says whether it stands for the key.
-//! The hash has a key of its own, so nobody can choose addresses that meet in one place.
+//! The keys are not in it. An entry has 32 bits of the key's hash, and the caller says whether it stands for the key.
+//! The hash has a key of its own, so addresses that meet in one place cannot be chosen.
 
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hasher};

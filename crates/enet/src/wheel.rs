@@ -148,7 +148,7 @@ impl Wheel {
     }
 
     /// Lets time pass until `now` if nothing is due until then: one look, where [`Wheel::pop`] takes one a level. False if
-    /// something may be due, and [`Wheel::pop`] has to be asked.
+    /// something may be due, and [`Wheel::pop`] has to be called.
     #[inline]
     pub fn passes(&mut self, now: u64) -> bool {
         let passes = now < self.soonest;

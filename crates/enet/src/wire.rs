@@ -107,7 +107,7 @@ pub struct ConnectParameters {
     pub mtu: u32,
     /// Bytes that may be in flight.
     pub window: u32,
-    /// Channels that are asked for, or granted.
+    /// Channels requested or granted.
     pub channels: u32,
     /// Bytes a second the sender can take, 0 for any number.
     pub incoming_bandwidth: u32,
@@ -161,13 +161,13 @@ pub enum Body<'a> {
         /// Time in the header it came with.
         sent_time: u16,
     },
-    /// Command 2: a connection is asked for, with 4 bytes for the application.
+    /// Command 2: a connection is requested, with 4 bytes for the application.
     Connect(ConnectParameters, u32),
     /// Command 3: the connection is granted, with these parameters.
     VerifyConnect(ConnectParameters),
     /// Command 4: the connection ends, with 4 bytes for the application.
     Disconnect(u32),
-    /// Command 5: nothing but an acknowledgement is asked for.
+    /// Command 5: only an acknowledgement is requested.
     Ping,
     /// Command 6: a packet that arrives, in order.
     Reliable(&'a [u8]),

@@ -165,7 +165,7 @@ fn repeat(line: &Value, sleep_ms: u64) -> Result<(), String> {
             let at = Duration::from_millis(now);
             let mut datagram = Vec::new();
             if session.events.is_empty() {
-                // The server was served since before it was asked.
+                // The server was served before the request.
                 session.server.handle_timeout(at);
             }
             let from = if is_from_client { &mut session.client } else { &mut session.server };

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use prony_ixgbe::{Address, AnyPort, Device, Options, Packet, Pool, PoolKind, Port, wait_for_frames};
 
-/// Rounds after which ports are asked whether they still work: some milliseconds.
+/// Rounds after which ports are checked: some milliseconds.
 const ROUNDS: u32 = 1 << 16;
 /// Rounds without a frame after which a forwarder with interrupts waits for one.
 const IDLE: u32 = 64;

@@ -35,7 +35,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut pool = address.pool(PoolKind::default(), BUFFERS)?;
     let mut port = AnyPort::open(&address, &mut pool, Options::default())?;
     let (mut packets, mut sequence) = (Vec::with_capacity(BATCH), 0u64);
-    let (mut told, mut sent) = (Instant::now(), 0u64);
+    let (mut reported, mut sent) = (Instant::now(), 0u64);
     loop {
         while packets.len() < BATCH {
             let Some(mut packet) = pool.take(bytes) else { break };
@@ -46,10 +46,10 @@ fn run() -> Result<(), Box<dyn Error>> {
             packets.push(packet);
         }
         sent += port.tx_batch(&mut pool, &mut packets) as u64;
-        if told.elapsed() >= Duration::from_secs(1) {
+        if reported.elapsed() >= Duration::from_secs(1) {
             port.check()?;
-            println!("{:.3} Mpps", sent as f64 / told.elapsed().as_secs_f64() / 1e6);
-            (told, sent) = (Instant::now(), 0);
+            println!("{:.3} Mpps", sent as f64 / reported.elapsed().as_secs_f64() / 1e6);
+            (reported, sent) = (Instant::now(), 0);
         }
     }
 }

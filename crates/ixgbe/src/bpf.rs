@@ -47,7 +47,7 @@ fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
 }
 
 fn owned(descriptor: libc::c_int) -> OwnedFd {
-    // SAFETY: the kernel has just made it, and nobody else knows it.
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 

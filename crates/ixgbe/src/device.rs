@@ -333,7 +333,7 @@ impl Port for Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // The rings are unmapped next: a device that goes on would write to whoever has their memory then.
+        // The rings are unmapped next: a device that goes on would write to the next owner of their memory.
         self.bar.clear(regs::RXCTRL, regs::RXCTRL_RXEN);
         self.bar.clear(regs::DMATXCTL, regs::DMATXCTL_TE);
         self.bar.write32(regs::CTRL, regs::CTRL_RST | regs::CTRL_LRST);

@@ -87,7 +87,7 @@ struct Mapping {
 pub(crate) enum Addressing {
     /// Those of the machine's memory: for a card without an IOMMU.
     Physical,
-    /// Those of this process: for a card behind an IOMMU, which is told of the memory.
+    /// Those of this process: for a card behind an IOMMU, in which the memory is mapped.
     Virtual,
 }
 
@@ -181,7 +181,7 @@ impl Dma {
     }
 
     /// Memory without bus addresses, for the kernel or for another process: it begins `before` bytes behind the start of a
-    /// page. Nobody can change the length of its file: a page that is missing would end this process with SIGBUS.
+    /// page. The length of its file cannot be changed: a page that is missing would end this process with SIGBUS.
     pub(crate) fn for_sockets(bytes: usize, before: usize) -> Result<Dma, DmaError> {
         let all = (before + bytes).next_multiple_of(PAGE_BYTES as usize);
         let failed = |error: Errno| DmaError::NoMemory { bytes: all, error: error.into() };

@@ -101,7 +101,7 @@ pub enum VhostError {
         /// What it did.
         mistake: RingMistake,
     },
-    /// A message came that nobody asked for.
+    /// A message came that was not requested.
     #[error("the peer of {path} sent a message that nobody asked for")]
     Message {
         /// Path of the socket.

@@ -183,7 +183,7 @@ pub(crate) struct Buffers<'a> {
 }
 
 impl Buffers<'_> {
-    /// A packet in a buffer that nobody else has.
+    /// A packet in a buffer that nothing else has.
     #[inline]
     pub(crate) fn packet(self, index: u32, length: u16) -> Packet {
         Packet { index, length, pool: self.pool }

@@ -198,7 +198,7 @@ impl VfioDevice {
             *has_iommu = true;
         }
         drop(has_iommu);
-        // SAFETY: the name lives through the call; the descriptor that it returns is nobody else's.
+        // SAFETY: the name lives through the call; nothing else owns the descriptor that it returns.
         device.file = Some(unsafe {
             use std::os::fd::FromRawFd;
             let descriptor = request(&device.group, GROUP_GET_DEVICE_FD, name.as_ptr() as u64);

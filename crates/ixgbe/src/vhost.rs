@@ -5,7 +5,7 @@
 //!
 //! A peer is not trusted: no message and nothing in the rings makes the program read or write outside of the pool. It can
 //! read and change the frames of the whole pool at any time, as a card could without an IOMMU, and it can stop working, or
-//! have the program wait: for an answer, and for a notification that it asked for.
+//! have the program wait: for an answer, and for a notification that it requested.
 
 use std::io::{self, IoSlice, Read};
 use std::mem::MaybeUninit;
@@ -129,7 +129,7 @@ impl VhostUser {
         std::mem::take(&mut self.statistics)
     }
 
-    /// Keeps the first mistake, and notifies the peer where it asks for that.
+    /// Keeps the first mistake, and notifies the peer where it requests that.
     #[inline]
     fn finish(&mut self, queue: Queue, result: Result<bool, RingMistake>) {
         let [receive, transmit] = &self.kicks;
@@ -268,7 +268,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a message, and waits until the peer has done what it says, if it tells.
+    /// Sends a message, and waits until the peer has done what it says, if it replies.
     fn tell(&mut self, request: Request, payload: &[u8], files: &[BorrowedFd<'_>]) -> Result<(), VhostError> {
         self.send(request, payload, files)?;
         let code = if self.acknowledges { self.answer(request)? } else { 0 };

@@ -185,7 +185,7 @@ impl ReceiveVirtqueue {
         let returned = (0..entries as u16).map_while(|descriptor| Some((descriptor, pool.take_index()?))).collect();
         let buffers = vec![NONE; entries].into();
         let mut queue = ReceiveVirtqueue { queue, pool_at, buffers, returned, prefetch };
-        // Nobody looks before the set-up is done.
+        // The peer does not look before the set-up is done.
         queue.refill();
         Some(queue)
     }

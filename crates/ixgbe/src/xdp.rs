@@ -89,7 +89,7 @@ impl XdpSocket {
         if found < entries {
             return Err(XdpError::Buffers { expected: entries, found });
         }
-        // A socket of AF_XDP cannot be asked.
+        // A socket of AF_XDP cannot be queried.
         let index = socket(AddressFamily::UNIX, SocketType::DGRAM, None)
             .and_then(|socket| netdevice::name_to_index(&socket, interface))
             .map_err(failed("find the interface"))?;
@@ -158,7 +158,7 @@ impl XdpSocket {
 
 impl Port for XdpSocket {
     fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize {
-        // What an interface did not take before has nobody else who would think of it.
+        // Without further packets to send, what an interface did not take before is sent only from here.
         self.send_waiting();
         let available = self.receive.available().min(max);
         let mut received = 0;

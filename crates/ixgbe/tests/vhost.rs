@@ -226,7 +226,7 @@ impl Backend {
     fn deliver(&mut self, frame: &[u8]) {
         let (id, address, length, flags) = self.next(0).expect("there is a buffer");
         assert_eq!((length, flags), (BUFFER_BYTES, 2), "a buffer that the device writes");
-        // A header with the number of buffers, which nobody needs.
+        // A header with the number of buffers, which is not needed.
         let header = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
         self.write(address, &[&header, frame].concat(), false);
         self.give(0, id.into(), (HEADER_BYTES + frame.len()) as u32);
@@ -320,7 +320,7 @@ fn frame(number: u32) -> Vec<u8> {
 }
 
 #[test]
-fn the_set_up_asks_for_what_is_offered_and_for_nothing_else() {
+fn the_set_up_requests_what_is_offered_and_nothing_else() {
     let mut pool = pool(64);
     let (mut driver, backend) = pair(POLITE, &mut pool);
     assert_eq!(backend.features, VERSION_1 | PROTOCOL);
@@ -438,7 +438,7 @@ fn a_full_ring_and_an_empty_pool_lose_nothing() {
 }
 
 #[test]
-fn a_peer_is_notified_only_if_it_asks_for_that() {
+fn a_peer_is_notified_only_if_it_requests_that() {
     let mut pool = pool(64);
     let (mut driver, mut backend) = pair(POLITE, &mut pool);
     let mut turn = |driver: &mut VhostUser, backend: &mut Backend| {
@@ -538,7 +538,7 @@ fn a_frame_without_an_ethernet_header_is_dropped() {
 }
 
 #[test]
-fn a_connection_that_ends_is_told_and_opened_again() {
+fn a_connection_that_ends_is_reported_and_opened_again() {
     let mut pool = pool(64);
     let (mut driver, mut backend) = pair(POLITE, &mut pool);
     driver.check().expect("it is there");
@@ -585,7 +585,7 @@ fn a_forwarder_says_whose_peer_has_gone_or_breaks_a_ring() {
 }
 
 #[test]
-fn a_peer_that_leaves_during_the_set_up_is_told_at_every_message() {
+fn a_peer_that_leaves_during_the_set_up_is_reported_at_every_message() {
     for message in [3, 1, 15, 16, 2, 5, 8, 10, 9, 13, 12, 18] {
         let error = refusal(Manners { odd: Some((message, Odd::Close)), ..POLITE });
         assert!(matches!(error, VhostError::Closed { .. }), "message {message}: {error}");
@@ -593,7 +593,7 @@ fn a_peer_that_leaves_during_the_set_up_is_told_at_every_message() {
 }
 
 #[test]
-fn answers_that_are_none_are_told_with_their_message() {
+fn invalid_answers_are_reported_with_their_message() {
     for message in [2, 5, 8, 10, 9, 13, 12, 18] {
         let error = refusal(Manners { odd: Some((message, Odd::Reject)), ..POLITE });
         assert!(matches!(error, VhostError::Rejected { code: 7, .. }), "message {message}: {error}");
@@ -611,7 +611,7 @@ fn answers_that_are_none_are_told_with_their_message() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told() {
+fn what_cannot_be_opened_is_reported() {
     let open = |pool: &mut Pool| {
         let socket = Socket::new();
         let listener = UnixListener::bind(&socket.0).expect("nobody has this name");

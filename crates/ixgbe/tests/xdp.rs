@@ -70,7 +70,7 @@ fn rate() {
 }
 
 #[test]
-fn an_interface_that_does_not_exist_and_a_pool_that_is_too_small_are_told() {
+fn an_interface_that_does_not_exist_and_a_pool_that_is_too_small_are_reported() {
     let mut pool = Pool::for_sockets(PoolKind::default(), 64).expect("there is memory");
     let error = XdpSocket::open("lo", &mut pool, Options::default()).expect_err("64 buffers are too few");
     assert!(error.to_string().ends_with("free buffers in the pool, found 64"), "{error}");

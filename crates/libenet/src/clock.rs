@@ -1,4 +1,4 @@
-//! Milliseconds as programs see and set them. Hosts have clocks of their own, which nobody sets.
+//! Milliseconds as programs see and set them. Hosts have clocks of their own, which programs cannot set.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -30,7 +30,7 @@ pub fn ms(time: Duration) -> u32 {
     (time.as_secs() as u32).wrapping_mul(1000).wrapping_add(time.subsec_millis())
 }
 
-/// The time that programs were told, or would have been, when `elapsed` had passed since [`started`].
+/// The time that was reported to programs, or would have been, when `elapsed` had passed since [`started`].
 #[inline]
 pub fn at_ms(elapsed: Duration) -> u32 {
     ms(elapsed).wrapping_add(OFFSET_MS.load(Relaxed))

@@ -63,7 +63,7 @@ impl Host {
     /// Shows the time: what `enet_time_get` would have said at `now`, without another look at the clock.
     #[inline]
     unsafe fn show_time(host: *mut Host, now: Duration) {
-        // SAFETY: the caller's host is one, and nobody else uses it now.
+        // SAFETY: the caller's host is one, and nothing else uses it now.
         let Host { seen, mirror, started, .. } = unsafe { &mut *host };
         seen.service_time = clock::at_ms(now + *started);
         // Both are counted from moments of their own.
@@ -72,7 +72,7 @@ impl Host {
 
     /// Takes over what the program set since.
     pub unsafe fn read_settings(host: *mut Host) {
-        // SAFETY: the caller's host is one, and nobody else uses it now.
+        // SAFETY: the caller's host is one, and nothing else uses it now.
         let Host { seen, driver, mirror, checksum: known_checksum, compressor: known_compressor, .. } =
             unsafe { &mut *host };
         let settings = driver.host_mut().settings_mut();
@@ -93,7 +93,7 @@ impl Host {
         mirror.mtu = seen.mtu;
     }
 
-    /// Shows what changed of the host itself, and frees what nobody needs.
+    /// Shows what changed of the host itself, and frees what is no longer needed.
     #[inline]
     pub unsafe fn settle(host: *mut Host) {
         // SAFETY: as above; the borrow ends before the program's callbacks may run.
@@ -106,7 +106,7 @@ impl Host {
             }
             Arc::clone(done)
         };
-        // SAFETY: what is in `done` is referred to by nobody.
+        // SAFETY: nothing refers to what is in `done`.
         unsafe { done.free() };
     }
 
@@ -526,7 +526,7 @@ impl InService {
 
 impl Drop for InService {
     fn drop(&mut self) {
-        // SAFETY: the host was one at `enter`, and nobody destroys one that is served.
+        // SAFETY: the host was one at `enter`, and one that is served is not destroyed.
         unsafe { (*self.0).is_in_service = false };
     }
 }

@@ -60,7 +60,7 @@ impl Mirror {
     /// Lays out the peers of a new host.
     pub unsafe fn lay_out(&mut self, host: *mut layout::Host) {
         for slot in 0..self.shown.len() {
-            // SAFETY: there are as many peers, all zeros, and nobody else sees them yet.
+            // SAFETY: there are as many peers, all zeros, and nothing else sees them yet.
             unsafe {
                 let peer = self.peers.add(slot);
                 (*peer).host = host;

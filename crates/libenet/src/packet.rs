@@ -49,7 +49,7 @@ impl Done {
             self.is_any.store(false, Ordering::Relaxed);
             let mut packets = std::mem::take(&mut *self.packets.lock().unwrap_or_else(PoisonError::into_inner));
             for Sent(packet) in packets.drain(..) {
-                // SAFETY: nobody refers to the packet, which was counted when it was put here.
+                // SAFETY: nothing refers to the packet, which was counted when it was put here.
                 unsafe {
                     (*packet).flags |= SENT;
                     enet_packet_destroy(packet);

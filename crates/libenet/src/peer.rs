@@ -132,7 +132,7 @@ exported! {
         end(peer, |host, id| host.disconnect_later(id, data));
     }
 
-    /// The peer is not told.
+    /// The peer is not notified.
     fn enet_peer_reset(peer: *mut Peer) -> (), else (), {
         end(peer, |host, id| host.reset(id));
     }

@@ -1,6 +1,6 @@
 //! Functions that the stock library exports for its own use: they take apart queues that do not exist here.
 //!
-//! No public header tells programs what to call them with. They are there so that a program that names one starts.
+//! No public header declares their parameters. They are there so that a program that names one starts.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

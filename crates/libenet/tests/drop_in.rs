@@ -184,7 +184,7 @@ fn a_host_may_have_more_peers_than_the_stock_library_allows() {
     assert!(ours.0.wait().expect("our child").success());
 }
 
-/// Three hundred datagrams of nobody, then a packet; `service` is called once.
+/// Three hundred datagrams of no peer, then a packet; `service` is called once.
 const PYTHON_NOISE: &str = r#"
 import enet, socket, time
 server, client = enet.Host(enet.Address(b"127.0.0.1", 0), 8, 1, 0, 0), enet.Host(None, 1, 1, 0, 0)
@@ -250,7 +250,7 @@ fn cube_2_serves_a_client_on_it() {
     let folder = library();
     let port = two_ports();
     let mut server = Command::new("/usr/lib/cube2/cube2_server");
-    // Nobody is told that it is there: no master server, and its address is this machine's own.
+    // It is not announced: no master server, and its address is this machine's own.
     server.args(["-i127.0.0.1", &format!("-j{}", port - 1), "-m", "-c4"]);
     server.current_dir(folder.path()).env("HOME", folder.path());
     let greeting = greeting(server, folder.path(), port - 1);

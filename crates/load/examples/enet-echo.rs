@@ -17,12 +17,12 @@ use prony_enet::{Event, Host, Kind, Packet, PeerId, RangeCoder, Received, Settin
 use prony_enet_host::{Driver, SocketOptions, limit_panic_messages};
 use prony_load::{STAMP_BYTES, Stamp};
 
-/// A packet asks for what it likes: no answer is longer.
+/// A packet may request any length: no answer is longer.
 const REPLY_BYTES_MAX: usize = 65_536;
 
 #[derive(Debug, Clone, Copy)]
 enum Reply {
-    Asked,
+    Requested,
     Echo,
     Bytes(usize),
 }
@@ -42,7 +42,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
         port: 0,
         slots: 4095,
         poll_hz: 1000,
-        reply: Reply::Asked,
+        reply: Reply::Requested,
         settings: Settings::default(),
     };
     let mut words = std::env::args().skip(1);
@@ -57,7 +57,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
             "--poll-hz" => flags.poll_hz = value()?.parse::<u32>()?.max(1),
             "--reply" => {
                 flags.reply = match value()?.as_str() {
-                    "asked" => Reply::Asked,
+                    "asked" => Reply::Requested,
                     "echo" => Reply::Echo,
                     "none" => Reply::Bytes(0),
                     bytes => Reply::Bytes(bytes.parse()?),
@@ -73,7 +73,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
 fn answer(host: &mut Host, peer: PeerId, packet: &Received, reply: Reply) {
     let Some(stamp) = Stamp::read(&packet.payload) else { return };
     let bytes = match reply {
-        Reply::Asked => stamp.reply_bytes as usize,
+        Reply::Requested => stamp.reply_bytes as usize,
         Reply::Echo => packet.payload.len(),
         Reply::Bytes(bytes) => bytes,
     };

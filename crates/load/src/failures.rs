@@ -7,11 +7,11 @@ use prony_enet::DisconnectReason;
 pub enum Reason {
     /// Nothing was heard of the server for too long.
     TimedOut,
-    /// The server's machine says that nobody listens at the port.
-    NobodyListens,
+    /// The server's machine reports that the port is closed.
+    PortClosed,
     /// The server ended the connection.
     ByServer,
-    /// The server's answer did not fit what was asked for.
+    /// The server's answer did not fit what was requested.
     Unfit,
     /// Handling what the server sent failed here: a fault of this program, which it survived.
     Failed,
@@ -20,13 +20,13 @@ pub enum Reason {
 impl Reason {
     /// Every reason, in the order of reports.
     pub const ALL: [Reason; 5] =
-        [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit, Reason::Failed];
+        [Reason::TimedOut, Reason::PortClosed, Reason::ByServer, Reason::Unfit, Reason::Failed];
 
     /// The reason as a word for exports.
     pub fn name(self) -> &'static str {
         match self {
             Reason::TimedOut => "timed_out",
-            Reason::NobodyListens => "nobody_listens",
+            Reason::PortClosed => "nobody_listens",
             Reason::ByServer => "by_server",
             Reason::Unfit => "unfit",
             Reason::Failed => "failed",

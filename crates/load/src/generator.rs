@@ -422,7 +422,7 @@ impl<'a> Generator<'a> {
         self.sockets.transmit(&mut self.host, Duration::from_nanos(now_ns));
         self.take_events(now_ns);
         while let Some(socket) = self.sockets.next_closed() {
-            self.nobody_listens(socket);
+            self.port_closed(socket);
         }
     }
 
@@ -434,8 +434,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// The server's machine says that nobody listens: who connects gives up. Who is connected goes on, as ENet does.
-    fn nobody_listens(&mut self, socket: usize) {
+    /// The server's machine reports a closed port: clients that connect give up. Connected ones go on, as ENet does.
+    fn port_closed(&mut self, socket: usize) {
         let share = clients_a_socket(self.options.sharing);
         let clients = socket * share..((socket + 1) * share).min(self.clients.len());
         if self.clients[clients.clone()].iter().any(|client| client.state == State::Connected) {
@@ -443,7 +443,7 @@ impl<'a> Generator<'a> {
         }
         for client in clients {
             if let State::Connecting { .. } = self.clients[client].state {
-                self.abandon(client as u32, Reason::NobodyListens);
+                self.abandon(client as u32, Reason::PortClosed);
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::stamp::Stamp;
 
 /// Decimal digits that a histogram keeps of a time.
 const DIGITS: u8 = 3;
-/// A span is told in at most this many windows, each of a second or more.
+/// A span is reported in at most this many windows, each of a second or more.
 const WINDOWS_MAX: u64 = 60;
 const WINDOW_NS_MIN: u64 = 1_000_000_000;
 

@@ -12,7 +12,7 @@ pub struct Options {
     pub target: SocketAddr,
     /// Number of clients, at least 1.
     pub clients: usize,
-    /// Packets a second of each client; 0: connections are held and nothing is sent but what the protocol does.
+    /// Packets a second of each client; 0: connections are kept and nothing is sent but what the protocol does.
     pub rate_hz: f64,
     /// Bytes of a packet, at least [`STAMP_BYTES`].
     pub payload_bytes: usize,
@@ -31,7 +31,7 @@ pub struct Options {
     /// Threads that share the clients, at least 1.
     pub threads: usize,
     /// ENet's throttle drops unreliable packets before they are sent, as it does when answers take now longer, now
-    /// shorter. Otherwise both ends are told never to.
+    /// shorter. Otherwise it is disabled at both ends.
     pub throttle: bool,
     /// True if datagrams carry a CRC-32 checksum.
     pub checksum: bool,

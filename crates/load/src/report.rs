@@ -70,10 +70,10 @@ pub struct Wire {
     pub dropped: u64,
     /// Datagrams that the kernel did not take.
     pub would_block: u64,
-    /// Datagrams that our own sockets dropped, as far as the kernel tells.
+    /// Datagrams that our own sockets dropped, as far as the kernel reports.
     pub overflowed: u64,
-    /// Times that the server's machine said that nobody listens.
-    pub nobody_listens: u64,
+    /// Times that the server's machine reported a closed port.
+    pub port_closed: u64,
     /// Panics that were caught while datagrams of the server were handled: faults of this program.
     pub panics: u64,
 }
@@ -90,7 +90,7 @@ impl Wire {
             dropped: Dropped::ALL.into_iter().map(|reason| statistics.dropped(reason)).sum(),
             would_block: errors.would_block,
             overflowed: errors.overflowed,
-            nobody_listens: errors.nobody_listens,
+            port_closed: errors.port_closed,
             panics: statistics.panics,
         }
     }
@@ -114,7 +114,7 @@ impl Wire {
             dropped: f(self.dropped, other.dropped),
             would_block: f(self.would_block, other.would_block),
             overflowed: f(self.overflowed, other.overflowed),
-            nobody_listens: f(self.nobody_listens, other.nobody_listens),
+            port_closed: f(self.port_closed, other.port_closed),
             panics: f(self.panics, other.panics),
         }
     }
@@ -179,7 +179,7 @@ pub enum Warning {
         /// Share of the time in which it was ready to run or running.
         share: f64,
     },
-    /// The server's threads came and went: its CPU time is more than what is told.
+    /// The server's threads came and went: its CPU time is more than what is reported.
     ServerThreadsEnded {
         /// Number of threads that ended.
         threads: u64,
@@ -217,14 +217,14 @@ impl Report {
         windows.map(|window| window.latency.value_at_quantile(0.5) as f64).collect()
     }
 
-    /// True if less came about than was asked for: a client without a connection, or a larger share of packets lost than this.
+    /// True if less came about than was requested: a client without a connection, or a larger share of packets lost than this.
     pub fn falls_short(&self, loss_max: f64) -> bool {
         let ratio = self.reply_ratio();
         self.failures().total() > 0 || self.lost.total() > 0 || ratio.is_some_and(|ratio| 1.0 - ratio > loss_max)
     }
 
-    /// Share of the packets that should have been sent which were answered in time; `None` where no answers were asked
-    /// for, or nothing should have been sent.
+    /// Share of the packets that should have been sent which were answered in time; `None` where no answers were
+    /// requested, or nothing should have been sent.
     pub fn reply_ratio(&self) -> Option<f64> {
         self.meter.counts().reply_ratio().filter(|_| self.options.reply != Reply::None)
     }

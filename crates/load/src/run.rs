@@ -26,14 +26,14 @@ pub enum LoadError {
     /// More sockets than a process may have.
     #[error("{clients} clients with one socket each need {needed} descriptors, but this process may have {limit}")]
     Descriptors {
-        /// Number of clients asked for.
+        /// Number of clients requested.
         clients: usize,
         /// For them and what else is open.
         needed: u64,
         /// Hard limit of open descriptors (`RLIMIT_NOFILE`).
         limit: u64,
     },
-    /// The server's process is not there, or tells nothing.
+    /// The server's process is not there, or has no readable CPU time.
     #[error("there is no process {pid} with readable CPU time")]
     NoServer {
         /// PID of the server's process.
@@ -61,9 +61,9 @@ pub struct Progress {
     pub measured_s: Option<f64>,
 }
 
-/// Makes the load and tells what came of it.
+/// Makes the load and reports what came of it.
 ///
-/// `is_ended` is asked ten times a second whether to end the run; `progress` is told as often how far it is.
+/// Ten times a second, `is_ended` is called for whether to end the run, and `progress` with how far it is.
 ///
 /// # Errors
 /// [`LoadError`]: there are not enough descriptors, no such process, not one connection, or a socket fails.

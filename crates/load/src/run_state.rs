@@ -68,7 +68,7 @@ impl RunState {
         let next = self.batch.load(Ordering::Acquire) + 1;
         match self.batches.get(next) {
             Some(&clients) => {
-                // In this order: whoever sees the new batch settles clients of it.
+                // In this order: a thread that sees the new batch settles clients of it.
                 self.unsettled.store(clients, Ordering::Release);
                 self.batch.store(next, Ordering::Release);
             }

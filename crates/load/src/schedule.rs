@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn time_that_passed_leaves_every_packet_due() {
         let mut schedule = Schedule::new(5, 10, PERIOD_NS, |_| true);
-        // Nobody asked for three seconds: what should have been sent is told one by one, with its own time.
+        // No call for three seconds: what should have been sent is returned one by one, with its own time.
         assert_eq!(until(&mut schedule, 30 * PERIOD_NS - 1).len(), 300);
     }
 

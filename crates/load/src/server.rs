@@ -39,7 +39,7 @@ pub(crate) fn drops(tree: &Tree, port: u16) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
 
-/// The count in a line of `/proc/net/udp`, if that is of a socket at `port` that is connected to nobody.
+/// The count in a line of `/proc/net/udp`, if that is of a socket at `port` that is not connected.
 ///
 /// The second and third field are the two ends, hexadecimal `address:port`; the last one counts (udp4_format_sock in
 /// net/ipv4/udp.c).

@@ -1,7 +1,7 @@
 //! The sockets of a thread, all under one host.
 //!
-//! To the host each socket is the address of a server of its own, so that it tells the clients of one from those of
-//! another, although all lead to the same server. One host has one set of timers and one list of who has something to
+//! To the host each socket is the address of a server of its own, so that it distinguishes the clients of one from those
+//! of another, although all lead to the same server. One host has one set of timers and one list of who has something to
 //! send; a host for each of thousands of clients would have as many, far apart in memory.
 
 use std::io;
@@ -35,11 +35,11 @@ pub enum SocketError {
 /// Counts of socket errors of this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Errors {
-    /// Times that the server's machine said that nobody listens.
-    pub nobody_listens: u64,
+    /// Times that the server's machine reported a closed port.
+    pub port_closed: u64,
     /// Datagrams that the kernel did not take for lack of room.
     pub would_block: u64,
-    /// Datagrams that came when the receive buffer was full, as far as it told.
+    /// Datagrams that came when the receive buffer was full, as far as it was reported.
     pub overflowed: u64,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Sockets {
     epoll: OwnedFd,
     kind: Kind,
     errors: Errors,
-    /// Sockets that were told that nobody listens, since somebody asked.
+    /// Sockets whose port was reported closed since the last query.
     closed: Vec<usize>,
     datagram: Vec<u8>,
     inbox: Box<[u8; DATAGRAM_BYTES]>,
@@ -77,7 +77,7 @@ pub(crate) fn clients_a_socket(sharing: Sharing) -> usize {
 
 /// Address by which a socket's server is known within the host.
 pub(crate) fn address_of(socket: usize) -> SocketAddr {
-    // fd00::/8, RFC 4193: an address that is nobody's.
+    // fd00::/8, RFC 4193: an address that no host has.
     let place = u128::try_from(socket).unwrap_or(u128::MAX);
     (Ipv6Addr::from_bits(0xfd << 120 | place), 1).into()
 }
@@ -104,7 +104,7 @@ impl Sockets {
         Ok(Sockets { target, epoll, kind, errors, closed, datagram: Vec::new(), inbox: Box::new([0; DATAGRAM_BYTES]) })
     }
 
-    /// The descriptor that tells which sockets can be read.
+    /// The descriptor that reports which sockets can be read.
     pub fn epoll(&self) -> &OwnedFd {
         &self.epoll
     }
@@ -115,7 +115,7 @@ impl Sockets {
         if let Kind::Shared(sockets) = &self.kind {
             for Shared { socket, .. } in sockets {
                 let traffic = socket.traffic();
-                errors.nobody_listens += traffic.receive_errors + traffic.refused;
+                errors.port_closed += traffic.receive_errors + traffic.refused;
                 errors.would_block += traffic.would_block;
                 errors.overflowed += traffic.overflowed;
             }
@@ -123,7 +123,7 @@ impl Sockets {
         errors
     }
 
-    /// A socket that was told that nobody listens.
+    /// A socket whose port was reported closed.
     pub fn next_closed(&mut self) -> Option<usize> {
         self.closed.pop()
     }
@@ -143,7 +143,7 @@ impl Sockets {
                         Ok(_) => {}
                         // What an earlier datagram met. This one is not on its way; what must arrive is sent again.
                         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                            self.errors.nobody_listens += 1;
+                            self.errors.port_closed += 1;
                             self.closed.push(place);
                         }
                         Err(_) => self.errors.would_block += 1,
@@ -168,7 +168,7 @@ impl Sockets {
         }
     }
 
-    /// Takes in what came to a socket: one datagram, or of a shared one a batch. Whoever waits is told again while there
+    /// Takes in what came to a socket: one datagram, or of a shared one a batch. Epoll reports it again while there
     /// is more.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Sockets {
                     io::ErrorKind::ConnectionRefused
                     | io::ErrorKind::HostUnreachable
                     | io::ErrorKind::NetworkUnreachable => {
-                        self.errors.nobody_listens += 1;
+                        self.errors.port_closed += 1;
                         self.closed.push(place);
                     }
                     _ => return Err(error),
@@ -239,7 +239,7 @@ impl AsFd for Shared {
     }
 }
 
-/// Opens as many as wanted, each with its place as what epoll tells of it.
+/// Opens as many as wanted, each with its place as what epoll reports of it.
 fn all<S: AsFd>(wanted: usize, epoll: &OwnedFd, open: impl Fn() -> Result<S, SocketError>) -> Result<Vec<S>, Failed> {
     let one = |place: usize| {
         let socket = open()?;
@@ -250,7 +250,7 @@ fn all<S: AsFd>(wanted: usize, epoll: &OwnedFd, open: impl Fn() -> Result<S, Soc
     (0..wanted).map(|place| one(place).map_err(|error| (place, error))).collect()
 }
 
-// Only a connected socket is told that nobody listens, udp(7).
+// Only a connected socket reports a closed port, udp(7).
 
 fn own(target: SocketAddr) -> Result<UdpSocket, SocketError> {
     let socket = UdpSocket::bind(any(target))?;

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_begin_are_counted_and_those_that_end_are_told() {
+    fn threads_that_begin_are_counted_and_those_that_end_are_reported() {
         let before = threads(&[("10", 100, 1), ("11", 50, 5)]);
         let after = threads(&[("10", 130, 4), ("12", 7, 0)]);
         assert_eq!(after.since(&before), (Usage { cpu_ns: 37, waited_ns: 3 }, 1));

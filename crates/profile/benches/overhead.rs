@@ -29,11 +29,11 @@ fn main() {
     let program = std::env::current_exe().expect("a path");
     let mut child = Command::new(program).arg("--blocks").stdout(Stdio::piped()).spawn().expect("it runs");
     let mut pipe = child.stdout.take().expect("piped");
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let reader = std::thread::spawn(move || {
         let mut bytes = [0; 8];
         while pipe.read_exact(&mut bytes).is_ok() {
-            if tell.send((Instant::now(), u64::from_ne_bytes(bytes))).is_err() {
+            if sender.send((Instant::now(), u64::from_ne_bytes(bytes))).is_err() {
                 break;
             }
         }
@@ -56,7 +56,7 @@ fn main() {
             for is_sampled in [sampled_first, !sampled_first] {
                 let sampler = (is_sampled && frequency_hz > 0)
                     .then(|| Sampler::of_process(pid, &options).unwrap_or_else(|error| panic!("{error}")));
-                took[usize::from(is_sampled)] = window(&told);
+                took[usize::from(is_sampled)] = window(&receiver);
                 if let Some(sampler) = sampler {
                     samples += sampler.finish().unwrap_or_else(|error| panic!("{error}")).samples.len();
                 }
@@ -78,15 +78,15 @@ fn main() {
     }
     child.kill().expect("it still runs");
     child.wait().expect("it is ours");
-    drop(told);
+    drop(receiver);
     reader.join().expect("the reader ends with the pipe");
 }
 
 /// The median of the blocks that begin and end in a window from now on.
-fn window(told: &Receiver<(Instant, u64)>) -> f64 {
+fn window(receiver: &Receiver<(Instant, u64)>) -> f64 {
     let began = Instant::now();
     std::thread::sleep(WINDOW);
-    let took: Vec<f64> = told
+    let took: Vec<f64> = receiver
         .try_iter()
         .filter(|(ended, ns)| *ended - Duration::from_nanos(*ns) > began)
         .map(|(_, ns)| ns as f64)

@@ -74,7 +74,7 @@ fn draw(lines: &str, title: &str, subtitle: &str, weight_unit: WeightUnit) -> io
     }
     options.palette_map = Some(&mut colours);
     options.deterministic = true;
-    // Per cent: half a pixel. Nobody sees or finds a smaller box, and towers of them make the picture high.
+    // Per cent: half a pixel. A smaller box is not seen or found, and towers of them make the picture high.
     options.min_width = 0.05;
     options.direction = Direction::Straight;
     options.count_name = match weight_unit {
@@ -86,7 +86,7 @@ fn draw(lines: &str, title: &str, subtitle: &str, weight_unit: WeightUnit) -> io
     Ok(svg)
 }
 
-/// The hue tells what a function is, the shade one from another; the same function has the same colour in every graph.
+/// The hue shows what a function is, the shade distinguishes one from another; the same function has the same colour in every graph.
 /// Hues as flamegraph.pl has them.
 fn colour(name: &str) -> Color {
     // The upper bits are the well mixed ones.

@@ -36,7 +36,7 @@ pub use recording::{Recording, StackSample, Walk, WeightUnit};
 pub use sampler::{Options, ProfileMode, Sampler, SamplerError};
 pub use shares::{Component, Share, component_shares, function_shares};
 pub use shifts::{Growth, Shift, Shifts, shifts};
-pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
+pub use space::{CodeLocation, FileIdentity, Object, ObjectId, ObjectKind};
 pub use stacks::{Folded, NameId, Stacks};
 pub use symbols::{
     JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, lines_in_file, names_in_file, read_map, shortened,

@@ -14,7 +14,7 @@ use crate::symbols::{demangle, is_mangled};
 
 /// The kernel keeps this many bytes of a thread's name (`TASK_COMM_LEN` − 1, proc_pid_comm(5)).
 const COMM_BYTES: usize = 15;
-/// This many names of each build are matched, the heaviest roots: each is held against each of the other build.
+/// This many names of each build are matched, the heaviest roots: each is compared with each of the other build.
 const MATCHED_MAX: usize = 64;
 /// Shorter runs of hexadecimal digits may be words.
 const HASH_DIGITS: usize = 8;

@@ -377,7 +377,7 @@ server 4711/4712 [001]  9032.127:    1 context-switches:
     }
 
     #[test]
-    fn what_tells_functions_apart_stays_in_their_names() {
+    fn what_distinguishes_functions_stays_in_their_names() {
         for (name, kept) in [
             ("Loop::run(long)", "Loop::run"),
             (

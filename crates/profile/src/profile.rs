@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::recording::Walk;
 use crate::recording::{Recording, WeightUnit};
-use crate::space::{ObjectId, Place};
+use crate::space::{CodeLocation, ObjectId};
 use crate::stacks::{NameId, Stacks};
 use crate::symbols::{GENERATED, MissingSymbols, Symbols};
 
@@ -47,7 +47,7 @@ impl Profile {
     pub fn of(recording: &Recording) -> Profile {
         let mut stacks = Stacks::new(recording.weight_unit);
         let mut symbols = Symbols::of(&recording.objects);
-        let mut known: FxHashMap<Place, Vec<NameId>> = FxHashMap::default();
+        let mut known: FxHashMap<CodeLocation, Vec<NameId>> = FxHashMap::default();
         // Only stacks that samples use: a selection may have dropped the others.
         let mut functions: FxHashMap<u32, Vec<NameId>> = FxHashMap::default();
         for sample in &recording.samples {

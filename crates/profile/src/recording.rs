@@ -2,7 +2,7 @@
 
 use prony_machine::perf::{Sampling, Trigger};
 
-use crate::space::{Object, Place};
+use crate::space::{CodeLocation, Object};
 
 /// Everything that one sampler recorded.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Recording {
     /// Samples in the order of their times.
     pub samples: Vec<StackSample>,
     /// Every stack that was seen, once; innermost first. Callers are at their call, not behind it.
-    pub stacks: Vec<Box<[Place]>>,
+    pub stacks: Vec<Box<[CodeLocation]>>,
     /// Names of the threads that were sampled.
     pub names: Vec<String>,
     /// Objects that contain the code.

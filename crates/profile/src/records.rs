@@ -1,5 +1,5 @@
 //! The records of a ring, decoded: `enum perf_event_type` of include/uapi/linux/perf_event.h, for the samples
-//! that `prony_machine::perf` asks for.
+//! that `prony_machine::perf` requests.
 #![deny(clippy::indexing_slicing)]
 
 /// Record of the kernel's ring buffer.

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::recording::{Recording, StackSample, Walk, WeightUnit};
 use crate::records::{Record, Sample, decode, time_ns};
-use crate::space::{Place, Spaces};
+use crate::space::{CodeLocation, Spaces};
 use crate::unwind::Walker;
 
 /// Kinds of stacks to sample.
@@ -44,7 +44,7 @@ pub enum SamplerError {
     /// The kernel gives no samples.
     #[error(transparent)]
     Perf(#[from] PerfError),
-    /// None of the CPUs asked for is there.
+    /// None of the requested CPUs is there.
     #[error("none of the CPUs {0} is online")]
     NoCpu(CpuSet),
     /// The process to look at is not there.
@@ -159,7 +159,7 @@ impl Sampler {
 fn open(options: &Options, targets: &[Target]) -> Result<(Vec<Ring>, Sampling), SamplerError> {
     let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let online: CpuSet = online.trim().parse().unwrap_or_else(|_| "0".parse().expect("a CPU"));
-    let cpus = options.cpus.as_ref().map_or(online.clone(), |asked| asked.within(&online));
+    let cpus = options.cpus.as_ref().map_or(online.clone(), |requested| requested.within(&online));
     if cpus.is_empty() {
         return Err(SamplerError::NoCpu(options.cpus.clone().unwrap_or(online)));
     }
@@ -309,7 +309,7 @@ struct Collection {
     recording: Recording,
     names: FxHashMap<i32, u32>,
     known_names: FxHashMap<String, u32>,
-    known_stacks: FxHashMap<Box<[Place]>, u32>,
+    known_stacks: FxHashMap<Box<[CodeLocation]>, u32>,
     /// Processes that have become programs since sampling began, and what they made; `None`: all count. We ourselves
     /// are none, nor is a process between `fork` and `execve`.
     programs: Option<FxHashSet<i32>>,
@@ -318,7 +318,7 @@ struct Collection {
     weight_unit: WeightUnit,
     addresses: Vec<u64>,
     walked: Vec<u64>,
-    places: Vec<Place>,
+    places: Vec<CodeLocation>,
 }
 
 impl Collection {
@@ -423,7 +423,7 @@ impl Collection {
             let called = if is_return { address.saturating_sub(1) } else { address };
             is_return = true;
             if in_kernel {
-                places.push(Place { object: Spaces::KERNEL, offset: called });
+                places.push(CodeLocation { object: Spaces::KERNEL, offset: called });
             } else {
                 addresses.push(called);
             }
@@ -463,8 +463,8 @@ impl Collection {
     }
 }
 
-/// Puts what was walked by tables in front of what frame pointers tell, from where they meet, both innermost first. What
-/// never meets is left as the pointers have it, unless tables alone were asked for or lead further.
+/// Puts what was walked by tables in front of what frame pointers give, from where they meet, both innermost first. What
+/// never meets is left as the pointers have it, unless tables alone were requested or lead further.
 fn joined(by_pointers: &mut Vec<u64>, walked: &[u64], may_join: bool) {
     let Some(&last) = walked.last() else { return };
     let meets = by_pointers.iter().skip(1).position(|&address| address == last).map(|at| at + 1);

@@ -33,7 +33,7 @@ pub struct Shift {
     pub own: Growth,
     /// Change of the share of samples in which the function, or one that it called, was running.
     pub inclusive: Growth,
-    /// Seen in interrupts alone, which belong to whoever caused them: not judged.
+    /// Seen in interrupts alone, which belong to the code that caused them: not judged.
     pub is_interrupt: bool,
 }
 
@@ -108,10 +108,10 @@ pub fn shifts(a: &[Stacks], b: &[Stacks], level: f64) -> Shifts {
     let totals = sides.map(|runs| runs.iter().map(Stacks::total).collect::<Vec<_>>());
     let chance = Chance::of(&functions, observed, totals);
 
-    let mut asked = FxHashSet::default();
+    let mut seen = FxHashSet::default();
     let tallies = functions.values().filter(|function| function.outside_interrupts);
     let tallies = tallies.flat_map(|function| [&function.own, &function.inclusive]);
-    let mut weights: Vec<u64> = tallies.filter(|tally| asked.insert(tally.signature)).map(Tally::weight).collect();
+    let mut weights: Vec<u64> = tallies.filter(|tally| seen.insert(tally.signature)).map(Tally::weight).collect();
     weights.sort_unstable();
     // The smallest number of questions such that no more than this many could be answered with yes at its level.
     let could_differ = |spread: usize| {
@@ -231,7 +231,7 @@ impl Chance {
             let tallies = functions.values().flat_map(|function| [&function.own, &function.inclusive]);
             let mut seen = FxHashSet::default();
             let scatters: Vec<f64> = tallies
-                .filter(|tally| seen.insert(tally.signature) && chance.tells_scatter(tally))
+                .filter(|tally| seen.insert(tally.signature) && chance.shows_scatter(tally))
                 .map(|tally| chance.scatter_of(tally))
                 .collect();
             let mean = scatters.iter().sum::<f64>() / scatters.len().max(1) as f64;
@@ -252,7 +252,7 @@ impl Chance {
         })
     }
 
-    fn tells_scatter(&self, tally: &Tally) -> bool {
+    fn shows_scatter(&self, tally: &Tally) -> bool {
         let shares = self.shares(tally);
         [0, 1].into_iter().all(|side| {
             let least = shares[side].min(1.0 - shares[side]);

@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 use crate::open::open_regular;
 use crate::records::{Identity, Map};
 
-/// A place of code, the same for all processes that map it.
+/// A location in code, the same for all processes that map it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct CodeLocation {
     /// Id of the object that is mapped.
     pub object: ObjectId,
     /// Offset in the file in bytes; for what is no file, the address.
@@ -204,10 +204,10 @@ impl Spaces {
     }
 
     /// Object and offset of an address of a process.
-    pub(crate) fn place(&self, pid: i32, address: u64) -> Place {
+    pub(crate) fn place(&self, pid: i32, address: u64) -> CodeLocation {
         match self.processes.get(&pid).and_then(|space| space.at(address)) {
-            Some((start, mapping)) => Place { object: mapping.object, offset: address - start + mapping.offset },
-            None => Place { object: Spaces::NOWHERE, offset: address },
+            Some((start, mapping)) => CodeLocation { object: mapping.object, offset: address - start + mapping.offset },
+            None => CodeLocation { object: Spaces::NOWHERE, offset: address },
         }
     }
 }
@@ -257,13 +257,13 @@ mod tests {
         let mut spaces = Spaces::new();
         spaces.map(&map(5, 0x1000, 0x3000, 0, "/bin/a"));
         spaces.map(&map(5, 0x2000, 0x1000, 0x8000, "/bin/b"));
-        let path = |place: Place| spaces.objects[place.object as usize].kind.clone();
+        let path = |place: CodeLocation| spaces.objects[place.object as usize].kind.clone();
         let places = [0x1010, 0x2010, 0x3010].map(|address| spaces.place(5, address));
         assert_eq!(places.map(|place| place.offset), [0x10, 0x8010, 0x2010]);
         assert_eq!(path(places[0]), ObjectKind::File("/bin/a".into()));
         assert_eq!(path(places[1]), ObjectKind::File("/bin/b".into()));
         assert_eq!(path(places[2]), ObjectKind::File("/bin/a".into()));
-        assert_eq!(spaces.place(5, 0x4000), Place { object: Spaces::NOWHERE, offset: 0x4000 });
+        assert_eq!(spaces.place(5, 0x4000), CodeLocation { object: Spaces::NOWHERE, offset: 0x4000 });
         assert_eq!(spaces.place(6, 0x1010).object, Spaces::NOWHERE);
     }
 

@@ -299,13 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_stacks_are_told_by_their_numbers() {
+    fn lines_that_are_no_stacks_are_reported_by_their_numbers() {
         let Folded { stacks, odd, .. } = Stacks::from_folded(b"a;b 3\nno count\n\n# comment\na;b -1\na;c 2\n");
         assert_eq!((stacks.total(), odd), (5, vec![2, 5]));
     }
 
     #[test]
-    fn one_long_wait_tells_less_than_many_short_ones() {
+    fn one_long_wait_counts_less_than_many_short_ones() {
         let mut stacks = Stacks::new(WeightUnit::WaitingUs);
         let name = stacks.name("poll");
         stacks.add_wait(&[name], 1_000_000);

@@ -19,7 +19,7 @@ pub use jit::{JitMap, read_map};
 pub use readable::shortened;
 
 use crate::elf::Bulky;
-use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place, object};
+use crate::space::{CodeLocation, FileIdentity, Object, ObjectId, ObjectKind, object};
 use debug_info::Refused;
 use object_file::ObjectFile;
 
@@ -98,7 +98,7 @@ impl Source {
     }
 }
 
-/// Names of all objects of a recording, read when they are first asked for.
+/// Names of all objects of a recording, read when they are first requested.
 pub(crate) struct Symbols<'a> {
     objects: &'a [Object],
     sources: FxHashMap<ObjectId, Source>,
@@ -111,7 +111,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// The functions at a place, innermost first: more than one where calls were inlined. Never none.
-    pub(crate) fn names(&mut self, place: Place) -> Vec<String> {
+    pub(crate) fn names(&mut self, place: CodeLocation) -> Vec<String> {
         let object = object(self.objects, place.object);
         let missing_symbols = &mut self.missing_symbols;
         let source = self.sources.entry(place.object).or_insert_with(|| {
@@ -133,7 +133,7 @@ impl<'a> Symbols<'a> {
         if names.is_empty() { vec![bracketed(&object.kind)] } else { names }
     }
 
-    /// Objects that lack names, in the order in which they were asked for.
+    /// Objects that lack names, in the order in which they were requested.
     pub(crate) fn missing_symbols(mut self) -> Vec<(ObjectId, MissingSymbols)> {
         let mut refused: Vec<_> =
             self.sources.iter().filter_map(|(&id, source)| Some((id, source.refused()?))).collect();

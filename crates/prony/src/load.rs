@@ -112,7 +112,7 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
     match error {
         LoadError::NoConnection { failures } => {
             let failure = Failure::new(format!("no client connected to {server}: {}", text::load::failures(failures)));
-            match failures.of(Reason::NobodyListens) > 0 {
+            match failures.of(Reason::PortClosed) > 0 {
                 true => failure.hint("start the server first; `ss -uln` lists listening ports"),
                 false => failure
                     .hint("check that it is an ENet 1.3 server, and that --checksum and --compress match its settings"),

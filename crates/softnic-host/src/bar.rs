@@ -16,7 +16,7 @@ use crate::guard;
 
 const PAGE_BYTES: usize = 4096;
 
-/// BAR 0, shared with whoever maps the file.
+/// BAR 0, shared with processes that map the file.
 #[derive(Debug)]
 pub(crate) struct Bar {
     words: *const AtomicU32,

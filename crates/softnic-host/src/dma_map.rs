@@ -103,7 +103,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         guard::forget(self.start);
-        // SAFETY: the mapping is that of `search`, and the table that pointed into it is rebuilt by whoever drops this.
+        // SAFETY: the mapping is that of `search`, and the table that pointed into it is rebuilt by the code that drops this.
         let _ = unsafe { munmap(self.start.cast(), self.bytes) };
     }
 }
@@ -619,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_nobody_is_no_dma_memory() {
+    fn memory_of_no_process_is_no_dma_memory() {
         let mut map = DmaMap::new();
         assert_eq!(map.read(0x1000, &mut [0; 4]), Err(DmaFault { address: 0x1000, bytes: 4 }));
         assert_eq!(map.write(u64::MAX - 1, &[0; 4]), Err(DmaFault { address: u64::MAX - 1, bytes: 4 }));

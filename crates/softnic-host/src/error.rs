@@ -34,7 +34,7 @@ pub enum RunError {
         output: String,
         /// False if it had not set up all ports.
         is_measuring: bool,
-        /// Somebody changed the number of huge pages: from, to.
+        /// Another process changed the number of huge pages: from, to.
         huge_pages_changed: Option<(u64, u64)>,
     },
     /// It did not set up all ports in time.
@@ -75,7 +75,7 @@ pub enum RunError {
         /// The last that the driver printed.
         output: String,
     },
-    /// The CPUs cannot be used as asked.
+    /// The CPUs cannot be used as requested.
     #[error("cannot run on CPU {cpu}: {error}")]
     Cpu {
         /// Number of the CPU.

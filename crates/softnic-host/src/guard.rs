@@ -1,7 +1,7 @@
 //! A driver that takes its memory away while the device uses it: SIGBUS, and what is done about it.
 //!
-//! Whoever has a file open can cut it, and an access behind its new end ends the process with SIGBUS. Here, zeroed pages
-//! take the place of what is gone, and the device is told.
+//! A process that has a file open can cut it, and an access behind its new end ends the process with SIGBUS. Here, zeroed pages
+//! take the place of what is gone, and the device is notified.
 #![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "a signal handler")]
 
@@ -52,7 +52,7 @@ pub(crate) fn was_taken() -> bool {
 }
 
 fn install() -> io::Result<()> {
-    // SAFETY: all zeros is a valid sigaction, and the handler has the signature that SA_SIGINFO asks for.
+    // SAFETY: all zeros is a valid sigaction, and the handler has the signature that SA_SIGINFO requires.
     let done = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_bus_error as *const () as usize;

@@ -1,7 +1,7 @@
 //! Memory that drivers gave the device by `VFIO_IOMMU_MAP_DMA`, at bus addresses of their own choice.
 //!
 //! The device maps the same files, so that only memory that is shared can be given: huge pages, memory files, shared anonymous
-//! memory. The pages of a private mapping are reached by nobody else.
+//! memory. The pages of a private mapping are reached by no other process.
 #![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "memory of another process is mapped")]
 
@@ -86,7 +86,7 @@ struct Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         self.parts.iter().for_each(|&part| guard::forget(part));
-        // SAFETY: the addresses were reserved for this value, and nobody uses what is mapped there any more.
+        // SAFETY: the addresses were reserved for this value, and nothing uses what is mapped there any more.
         let _ = unsafe { munmap(self.start.cast(), self.bytes) };
     }
 }

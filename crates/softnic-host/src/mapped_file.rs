@@ -1,6 +1,6 @@
 //! The file behind a mapping of a driver, opened with the driver's rights and not with those of this process.
 //!
-//! `/proc/PID/map_files` opens whatever lies at an address when it is opened, for reading and writing if root asks for it. A driver can
+//! `/proc/PID/map_files` opens whatever lies at an address when it is opened, for reading and writing if root requests it. A driver can
 //! replace the mapping after its line of `/proc/PID/maps` was read, by a file that it may only read. Therefore a file is used only if
 //! the mapping is read once more after the open, and is still of this file, shared and writable: the kernel maps a file so only for
 //! a process that has it open for writing, and gives the number of an inode to no other file while one is open.

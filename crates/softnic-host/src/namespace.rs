@@ -41,7 +41,7 @@ const BACKPLANE: u16 = 0x10f8;
 /// PCI class of Ethernet controllers.
 const CLASS: [u8; 2] = [0x00, 0x02];
 const CONFIG_BYTES: usize = 4096;
-/// Bus address of BAR 0, which nobody uses: 3 GiB.
+/// Bus address of BAR 0, which nothing uses: 3 GiB.
 const BAR_AT: u32 = 0xc000_0000;
 
 /// Kernel drivers that a port is bound to, as far as user-space drivers can tell.

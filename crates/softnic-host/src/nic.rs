@@ -44,7 +44,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Frames on their way through the driver, as far as can be told from those that came out.
+    /// Frames on their way through the driver, as far as those that came out show.
     #[inline]
     pub(crate) fn on_their_way(&self) -> u64 {
         self.generator.sequence().saturating_sub(self.validator.expected())
@@ -77,7 +77,7 @@ pub(crate) struct Nic {
     /// Ports whose driver waits for interrupts, as bits.
     signalled_ports: u32,
     called_ns: u64,
-    /// Frames on the wire that nobody has been told yet, if somebody wants to be.
+    /// Frames on the wire that are not reported yet, if a caller reads them.
     pub(crate) tap: Option<Vec<Frame>>,
     is_tracing: bool,
 }
@@ -90,7 +90,7 @@ impl Nic {
         let now_ns = clock.now_ns();
         let (mut ports, mut streams) = (Vec::new(), Vec::new());
         for (number, (file, uio)) in files.into_iter().enumerate() {
-            // Intel's prefix, and a number that tells the ports apart.
+            // Intel's prefix, and a number that distinguishes the ports.
             let mac = [0x00, 0x1b, 0x21, 0x82, 0x59, number as u8];
             let stream = number as u8;
             streams.push(Stream {
@@ -172,7 +172,7 @@ impl Nic {
         }
     }
 
-    /// Answers what a driver asks of the files of VFIO.
+    /// Answers a driver's calls on the files of VFIO.
     fn answer_calls(&mut self, now_ns: u64) {
         let Some(vfio) = &mut self.vfio else { return };
         let is_set_up = self.ports.iter().all(|port| port.device.enabled_queues(Direction::Receive) != 0);
@@ -181,7 +181,7 @@ impl Nic {
         }
         self.called_ns = now_ns;
         let (ports, notices, set_up) = (&mut self.ports, &mut self.notices, &mut self.set_up);
-        vfio.poll(&mut self.memory, |deed| match deed {
+        vfio.poll(&mut self.memory, |action| match action {
             DriverAction::Reset(number) => {
                 let port = &mut ports[number];
                 port.device.write(now_ns, regs::CTRL, regs::CTRL_RST);

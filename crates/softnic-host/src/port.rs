@@ -40,7 +40,7 @@ pub(crate) struct Port {
     pub(crate) bar: Bar,
     /// Registers that are looked at: CTRL first. The same register may be at two places.
     watched: Vec<Watched>,
-    /// Statistics and tables, which are many and wait for nobody: they are looked at when another register has changed, and
+    /// Statistics and tables, which are many and not urgent: they are looked at when another register has changed, and
     /// once in this many looks.
     tables: Vec<Watched>,
     looks: u32,
@@ -81,7 +81,7 @@ struct Watched {
     offset: u32,
     /// True for the tail of a ring, which changes with every batch.
     is_tail: bool,
-    /// What the register file held when it was last looked at.
+    /// Contents of the register file when it was last looked at.
     seen: u32,
     /// What it holds now: another value than `seen` only during a look.
     found: u32,
@@ -209,7 +209,7 @@ impl Port {
 
     /// Looks at all registers: writes of the driver go to the device, and what the device changed is shown.
     ///
-    /// `written`: is told each write, in the order of the offsets.
+    /// `written`: called with each write, in the order of the offsets.
     pub(crate) fn look(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
         self.device.handle_timeout(now_ns);
         self.looks = self.looks.wrapping_add(1);
@@ -275,7 +275,7 @@ impl Port {
         self.transmit_tail = self.device.transmit_tail(0);
     }
 
-    /// Shows what an interrupt has changed, before the driver is told of it: what it writes then comes after this.
+    /// Shows what an interrupt has changed, before the driver is notified of it: what it writes then comes after this.
     pub(crate) fn publish_interrupts(&mut self) {
         for watched in self.watched.iter_mut().filter(|watched| [regs::EICR, regs::EIMS].contains(&watched.offset)) {
             let value = shown(&self.device, watched, self.marks_mask);
@@ -286,7 +286,7 @@ impl Port {
         }
     }
 
-    /// Reads all registers, and if one was written, again until two times agree: then they held these values at one moment, and
+    /// Reads all registers, and if one was written, again until two times agree: then they had these values at one moment, and
     /// no queue is found enabled whose base address was read before the driver set it. A reset waits for nothing.
     ///
     /// Returns whether tables were read, too.
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_where_no_register_is_is_told_once() {
+    fn a_write_where_no_register_is_is_reported_once() {
         let mut port = port();
         port.bar.write32(0x7_0000, 1);
         let mut written = Vec::new();

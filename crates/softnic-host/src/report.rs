@@ -111,7 +111,7 @@ pub struct Report {
     pub foreign: u64,
     /// Mistakes of the driver, each kind once for each port, and their number.
     pub notices: Vec<(u64, Notice)>,
-    /// Somebody changed the number of huge pages during the run: from, to.
+    /// Another process changed the number of huge pages during the run: from, to.
     pub huge_pages_changed: Option<(u64, u64)>,
     /// Bytes of the driver's DMA memory.
     pub dma_bytes: u64,

@@ -376,7 +376,7 @@ impl Nic {
     }
 }
 
-/// CPUs of the device and of the driver: as asked, otherwise two that this process may use; and one that is not the driver's,
+/// CPUs of the device and of the driver: as requested, otherwise two that this process may use; and one that is not the driver's,
 /// if there is one.
 fn cpus(options: &Options) -> Result<(u32, u32, u32), RunError> {
     let allowed: Vec<u32> = affinity::allowed()?.iter().collect();

@@ -19,7 +19,7 @@ pub(crate) fn go_first() -> io::Result<()> {
 }
 
 /// The device no longer goes before others. For a driver that has ended or was killed: the kernel removes a process from `/proc`
-/// in a loop that waits for whoever reads it there, and who may be on this CPU and never have its turn.
+/// in a loop that waits for processes that read it there, which may be on this CPU and never have its turn.
 pub(crate) fn go_last() {
     // Less can always be had.
     let _ = schedule(libc::SCHED_OTHER, 0);

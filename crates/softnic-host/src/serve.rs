@@ -1,4 +1,4 @@
-//! The device alone: drivers come and go, and whoever watches is told what they do.
+//! The device alone: drivers come and go, and what they do is reported to the caller.
 
 use std::ffi::OsString;
 use std::fs;

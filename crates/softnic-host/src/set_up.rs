@@ -1,5 +1,5 @@
-//! The time in which a driver sets up a port. It waits for some answers for 10 µs only, so that the device must be on a CPU when
-//! it asks: one on which the driver does not run.
+//! The time in which a driver sets up a port. It waits for some answers for 10 µs only, so that the device must be on a CPU of its
+//! own then: one on which the driver does not run.
 
 use prony_machine::{CpuSet, Tree, affinity};
 

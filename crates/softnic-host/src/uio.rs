@@ -5,7 +5,7 @@
 //! which it reads, writes and waits for with `poll` or `epoll`, and the device has the other.
 //!
 //! A read of EICR, which clears it, is not seen. Drivers read it before they enable the interrupt again, so that is when it is
-//! cleared; and between an interrupt and that write, there is no other one. EIMC is not asked: of a mask that is cleared
+//! cleared; and between an interrupt and that write, there is no other one. EIMC is not read: of a mask that is cleared
 //! and set again within moments, a device that looks now and then sees nothing, or only that it was cleared.
 #![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "pseudo-terminals")]
@@ -46,7 +46,7 @@ impl Uio {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was just opened, and nobody else has it.
+        // SAFETY: it was just opened, and nothing else has it.
         let device = unsafe { File::from_raw_fd(descriptor) };
         let mut name = [0; 128];
         // SAFETY: the descriptor is open, and `name` has the size that is given.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_that_is_not_armed_or_disabled_interrupts_nobody() {
+    fn a_cause_that_is_not_armed_or_disabled_interrupts_no_driver() {
         let mut uio = Uio::open().expect("there are pseudo-terminals");
         let mut driver = driver(&uio);
         let mut device = Device::new([0; 6], 0);

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use crate::dma_map::DmaMap;
 use crate::iommu::Refusal;
 use eventfd::Signaller;
-use machine::{Answer, Caller, FileKind, Machine};
+use machine::{Caller, FileKind, Machine, ReturnValue};
 use seccomp::{Call, Waiting, next_call};
 
 /// Processes that hand their calls over, or are about to.
@@ -80,7 +80,7 @@ impl Vfio {
         })
     }
 
-    /// True if an interrupt of a port would reach somebody.
+    /// True if an interrupt of a port would reach a driver.
     pub(crate) fn has_signals(&self, port: usize) -> bool {
         self.machine.has_signals(port)
     }
@@ -158,12 +158,12 @@ impl Vfio {
         let file = process::file_of(call.thread, call.descriptor).and_then(kind);
         let Some((file, process)) = file.zip(process::process_of(call.thread)) else {
             // Of another file, which the kernel has, or not.
-            return seccomp::answer(listener.as_fd(), call, seccomp::Answer::Continue);
+            return seccomp::answer(listener.as_fd(), call, seccomp::Outcome::Continue);
         };
         if let std::collections::btree_map::Entry::Vacant(vacant) = self.processes.entry(process) {
             match process::open(process) {
                 Ok(handle) => vacant.insert(handle),
-                Err(_) => return seccomp::answer(listener.as_fd(), call, seccomp::Answer::Error(Errno::SRCH)),
+                Err(_) => return seccomp::answer(listener.as_fd(), call, seccomp::Outcome::Error(Errno::SRCH)),
             };
         }
         if !seccomp::is_waiting(listener.as_fd(), call) {
@@ -184,15 +184,15 @@ impl Vfio {
         deeds.into_iter().for_each(done);
         let reopened;
         let answer = match answer {
-            Ok(Answer::Value(value)) => seccomp::Answer::Value(value),
-            Ok(Answer::Device(port)) => match process::reopen(&self.devices[port]) {
+            Ok(ReturnValue::Value(value)) => seccomp::Outcome::Value(value),
+            Ok(ReturnValue::Device(port)) => match process::reopen(&self.devices[port]) {
                 Ok(file) => {
                     reopened = file;
-                    seccomp::Answer::Descriptor(reopened.as_fd())
+                    seccomp::Outcome::Descriptor(reopened.as_fd())
                 }
-                Err(_) => seccomp::Answer::Error(Errno::MFILE),
+                Err(_) => seccomp::Outcome::Error(Errno::MFILE),
             },
-            Err(error) => seccomp::Answer::Error(error),
+            Err(error) => seccomp::Outcome::Error(error),
         };
         seccomp::answer(listener.as_fd(), call, answer);
     }

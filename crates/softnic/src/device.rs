@@ -147,7 +147,7 @@ impl Device {
         self.events.waiting.pop_front()
     }
 
-    /// Events that nobody took in time.
+    /// Events that were not taken in time.
     pub fn events_lost(&self) -> u64 {
         self.events.lost
     }
@@ -185,7 +185,7 @@ impl Device {
             (_, regs::EEC) => value | regs::EEC_ARD | regs::EEC_EE_PRES,
             (_, regs::RDRXCTL) => value | regs::RDRXCTL_DMAIDONE,
             (_, regs::EERD) if value & regs::EERD_START != 0 => read_eeprom(value),
-            // There is no PHY: nobody pulls the lines of the management bus down, and all bits that it reads are 1.
+            // There is no PHY: nothing pulls the lines of the management bus down, and all bits that it reads are 1.
             (_, regs::MSCA) if value & regs::MSCA_MDICMD != 0 => {
                 if value & regs::MSCA_READ != 0 {
                     self.registers[regs::MSRWD] |= regs::MSRWD_READ_DATA_MASK;
@@ -205,7 +205,7 @@ impl Device {
                 self.reset(now_ns);
                 self.events.push(Event::Reset);
             }
-            // 5.2.5.3.2: a driver asks for the end of all DMA before a reset, and waits until there is none.
+            // 5.2.5.3.2: a driver requests the end of all DMA before a reset, and waits until there is none.
             regs::CTRL => {
                 let status = &mut self.registers[regs::STATUS];
                 *status |= regs::STATUS_MASTER_ENABLE;
@@ -232,7 +232,7 @@ impl Device {
             }
             TXDCTL => {
                 self.transmit[index].set_control(value);
-                // 8.2.3.9.10: it asks once.
+                // 8.2.3.9.10: the bit clears itself.
                 self.registers[regs::txdctl(index as u32)] &= !regs::TXDCTL_SWFLSH;
                 self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0);
             }

@@ -39,8 +39,8 @@ pub trait DmaMemory {
     /// As [`DmaMemory::read`].
     fn read_descriptor(&mut self, address: u64) -> Result<[u64; 2], DmaFault>;
 
-    /// Writes a descriptor back. `address` is a multiple of 16. Whoever sees the second word also sees the first, and all
-    /// that was written before.
+    /// Writes a descriptor back. `address` is a multiple of 16. A reader that sees the second word also sees the first,
+    /// and all that was written before.
     ///
     /// # Errors
     /// As [`DmaMemory::read`].

@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_a_set(gaps in prop::collection::vec((1u64..5, 1u64..5), 1..20), asked in prop::collection::vec(0u64..200, 0..100)) {
+        fn ranges_are_a_set(gaps in prop::collection::vec((1u64..5, 1u64..5), 1..20), taken in prop::collection::vec(0u64..200, 0..100)) {
             let (mut missing, mut set, mut at) = (Missing::of(1), BTreeSet::new(), 0);
             for (apart, length) in gaps {
                 at += apart;
@@ -63,7 +63,7 @@ mod tests {
                 set.extend(at..at + length);
                 at += length;
             }
-            for sequence in asked {
+            for sequence in taken {
                 prop_assert_eq!(missing.take(sequence), set.remove(&sequence), "{}", sequence);
             }
         }

@@ -124,7 +124,7 @@ impl Ring {
     /// Reads descriptors from the head on. `into`: at most as many as there are.
     ///
     /// # Errors
-    /// [`DmaFault`], of which descriptor is not told.
+    /// [`DmaFault`], without the index of the descriptor.
     #[inline]
     pub(crate) fn read<M: DmaMemory>(&self, memory: &mut M, into: &mut [[u64; 2]]) -> Result<(), DmaFault> {
         let (first, second) = into.split_at_mut(into.len().min(self.descriptors.saturating_sub(self.head) as usize));

@@ -14,7 +14,7 @@ use crate::missing::Missing;
 const LATENCY_DIGITS: u8 = 3;
 const LATENCY_NS_MAX: u64 = 10_000_000_000;
 
-/// Ethernet type: what tells, with stream and version, a frame of the stream from others.
+/// Ethernet type: what distinguishes, with stream and version, a frame of the stream from others.
 const TYPE: Range<usize> = 12..STREAM_AT;
 /// What is the same in all frames of a stream, first of all.
 const START_BYTES: usize = 16;
@@ -78,18 +78,18 @@ impl Order {
 
     /// Records that the frame of a number came.
     #[inline]
-    fn place(&mut self, number: u64) -> Place {
+    fn place(&mut self, number: u64) -> Arrival {
         if number == self.expected {
             self.expected = number.saturating_add(1);
-            Place::InOrder
+            Arrival::InOrder
         } else if number > self.expected {
             self.missing.add(self.expected, number);
             self.expected = number.saturating_add(1);
-            Place::InOrder
+            Arrival::InOrder
         } else if self.missing.take(number) {
-            Place::Late
+            Arrival::Late
         } else {
-            Place::Again
+            Arrival::Again
         }
     }
 
@@ -227,7 +227,7 @@ impl Validator {
             }
         };
         let place = self.place(sequence);
-        if place == Place::Again {
+        if place == Arrival::Again {
             self.counts.duplicates += 1;
             return;
         }
@@ -236,7 +236,7 @@ impl Validator {
         }
         self.counts.received += 1;
         self.counts.bytes += frame.len() as u64;
-        self.counts.reordered += u64::from(place == Place::Late);
+        self.counts.reordered += u64::from(place == Arrival::Late);
         match touched {
             Some(place) => self.touched.get_mut(place).into_iter().for_each(|frames| *frames += 1),
             None => self.counts.untouched += 1,
@@ -264,14 +264,14 @@ impl Validator {
 
     /// Records that the frame of a number came.
     #[inline]
-    fn place(&mut self, sequence: u64) -> Place {
+    fn place(&mut self, sequence: u64) -> Arrival {
         if self.flows == 0 { self.order.place(sequence) } else { self.place_in_flow(sequence) }
     }
 
-    fn place_in_flow(&mut self, sequence: u64) -> Place {
+    fn place_in_flow(&mut self, sequence: u64) -> Arrival {
         let (flow, number) = (flow(self.flows, sequence), sequence / u64::from(self.flows.max(1)));
         let Some(other) = flow.checked_sub(1) else { return self.order.place(number) };
-        let Some(order) = self.others.get_mut(usize::from(other)) else { return Place::Again };
+        let Some(order) = self.others.get_mut(usize::from(other)) else { return Arrival::Again };
         let before = order.expected;
         let place = order.place(number);
         self.others_expected = self.others_expected.saturating_add(order.expected - before);
@@ -303,7 +303,7 @@ impl Validator {
             _ => return Examined::Corrupted { has_number },
         };
         if !has_number {
-            // A touched byte of sequence number, time or checksum cannot be told from an error of the driver.
+            // A touched byte of sequence number, time or checksum cannot be distinguished from an error of the driver.
             return Examined::Corrupted { has_number };
         }
         if touched.is_none_or(|place| place < START_BYTES) {
@@ -329,7 +329,7 @@ fn is_filled<const SHIFT: usize>(frame: &[u8], template: &[u8]) -> bool {
 
 /// Where a frame came, among those that were sent before and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Arrival {
     InOrder,
     Late,
     Again,
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_a_late_frame_and_a_second_one_are_told_apart() {
+    fn a_gap_a_late_frame_and_a_second_one_are_distinguished() {
         let mut sent = frames(10);
         let (late, again) = (sent.remove(4), sent[2].clone());
         sent.insert(7, late);

@@ -135,7 +135,7 @@ impl Driver {
         std::iter::from_fn(|| self.device.poll_event()).collect()
     }
 
-    fn is_told(&mut self, of: impl Fn(&Event) -> bool) -> bool {
+    fn has_event(&mut self, of: impl Fn(&Event) -> bool) -> bool {
         self.events().iter().any(of)
     }
 }
@@ -227,7 +227,7 @@ fn a_reset_in_the_middle_of_everything_leaves_a_device_that_works_again() {
     assert_eq!(driver.device.enabled_queues(Direction::Receive) | driver.device.enabled_queues(Direction::Transmit), 0);
     assert_eq!(driver.device.receive(&mut driver.memory, generator.next_frame(0)), Receipt::Down);
     assert!(driver.send().is_empty());
-    assert!(driver.is_told(|event| *event == Event::Reset));
+    assert!(driver.has_event(|event| *event == Event::Reset));
     (driver.receive_index, driver.transmit_index) = (0, 0);
     driver.set_up(0);
     assert_eq!(driver.device.receive(&mut driver.memory, generator.next_frame(0)), Receipt::Delivered { queue: 0 });
@@ -246,10 +246,10 @@ fn an_address_that_is_no_dma_memory_stops_the_queue_and_writes_nothing() {
         assert_eq!(driver.device.receive(&mut driver.memory, generator.next_frame(0)), Receipt::Faulted);
         assert_eq!(format!("{before:?}"), format!("{:?}", driver.memory), "nothing was written");
         assert_eq!(driver.device.receive(&mut driver.memory, generator.next_frame(0)), Receipt::Missed);
-        assert!(driver.is_told(|event| matches!(event, Event::Fault { target: found, .. } if *found == target)));
+        assert!(driver.has_event(|event| matches!(event, Event::Fault { target: found, .. } if *found == target)));
         driver.descriptor(address, 60, regs::TXD_EOP);
         assert!(driver.send().is_empty() && !driver.is_done(0));
-        assert!(driver.is_told(|event| matches!(event, Event::Fault { direction: Direction::Transmit, .. })));
+        assert!(driver.has_event(|event| matches!(event, Event::Fault { direction: Direction::Transmit, .. })));
     }
 }
 
@@ -268,11 +268,11 @@ fn a_buffer_that_straddles_the_end_of_dma_memory_is_not_touched_at_all() {
     driver.memory.unmap(RECEIVE_RING + 4096, 4096);
     let last = (0..257).map(|n| driver.device.receive(&mut driver.memory, generator.next_frame(n))).last();
     assert_eq!(last, Some(Receipt::Faulted));
-    assert!(driver.is_told(|event| matches!(event, Event::Fault { target: Target::Descriptor, index: 256, .. })));
+    assert!(driver.has_event(|event| matches!(event, Event::Fault { target: Target::Descriptor, index: 256, .. })));
 }
 
 #[test]
-fn lengths_that_no_wire_takes_are_told_and_the_queue_goes_on() {
+fn lengths_that_no_wire_takes_are_reported_and_the_queue_goes_on() {
     let mut driver = Driver::new(128, 0);
     driver.memory.map(BUFFERS, 1 << 20);
     let long = FRAME_BYTES_MAX as u32 + 1;
@@ -281,7 +281,9 @@ fn lengths_that_no_wire_takes_are_told_and_the_queue_goes_on() {
         assert!(driver.send().is_empty());
         let index = (driver.transmit_index + 127) % 128;
         assert!(driver.is_done(index), "{bytes}");
-        assert!(driver.is_told(|event| matches!(event, Event::Malformed { problem: found, .. } if *found == problem)));
+        assert!(
+            driver.has_event(|event| matches!(event, Event::Malformed { problem: found, .. } if *found == problem))
+        );
         driver.descriptor(BUFFERS, 60, regs::TXD_EOP);
         assert_eq!(driver.send().len(), 1, "behind {bytes}");
     }
@@ -294,7 +296,7 @@ fn lengths_that_no_wire_takes_are_told_and_the_queue_goes_on() {
     // Without padding, what is shorter than a header has no address.
     driver.descriptor(BUFFERS, 13, regs::TXD_EOP);
     assert!(driver.send().is_empty());
-    assert!(driver.is_told(|event| matches!(event, Event::Malformed { problem: Malformed::TooShort, .. })));
+    assert!(driver.has_event(|event| matches!(event, Event::Malformed { problem: Malformed::TooShort, .. })));
 }
 
 #[test]
@@ -304,7 +306,7 @@ fn a_frame_without_an_end_is_given_up_and_the_next_one_is_sent() {
         driver.descriptor(BUFFERS, 2048, 0);
     }
     assert!(driver.send().is_empty());
-    assert!(driver.is_told(|event| matches!(event, Event::Malformed { problem: Malformed::TooLong, .. })));
+    assert!(driver.has_event(|event| matches!(event, Event::Malformed { problem: Malformed::TooLong, .. })));
     driver.descriptor(BUFFERS, 60, regs::TXD_EOP);
     assert!(driver.send().is_empty(), "it ends the one that was given up");
     driver.descriptor(BUFFERS, 60, regs::TXD_EOP);
@@ -386,7 +388,7 @@ fn a_device_that_is_to_stop_dma_says_that_it_did() {
 }
 
 #[test]
-fn a_search_for_a_phy_ends_at_each_address_with_nobody_there() {
+fn a_search_for_a_phy_ends_at_each_address_without_one() {
     let mut device = Device::new(MAC, 0);
     for phy in 0..32 {
         let command = phy << 21 | regs::MSCA_READ | regs::MSCA_MDICMD;

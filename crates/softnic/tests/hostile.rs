@@ -101,7 +101,7 @@ fn no_register_and_no_descriptor_makes_the_device_panic_or_run_without_end() {
     }
     // Otherwise nothing was tried that matters.
     assert!(sent > steps / 10_000 && delivered > steps / 10_000, "{sent} sent, {delivered} delivered");
-    // Memory of nobody was never made: PagedMemory has the pages that were mapped, and no others.
+    // Memory that is not mapped was never made: PagedMemory has the pages that were mapped, and no others.
     let mut byte = [0];
     assert!(memory.read(MEMORY - 1, &mut byte).is_err() && memory.read(MEMORY + MEMORY_BYTES, &mut byte).is_err());
 }
@@ -135,13 +135,13 @@ fn descriptor(random: &mut Random) -> [u64; 2] {
         return [random.next(), u64::from(context) | (random.next() & 0x10) << 32];
     }
     let mut command = regs::TXD_DEXT | regs::TXD_DTYP_DATA | regs::TXD_RS | (random.below(2) as u32 * regs::TXD_EOP);
-    let mut asked = 0;
+    let mut options = 0;
     if random.below(4) == 0 {
         command ^=
             random.next() as u32 & (regs::TXD_VLE | regs::TXD_DEXT | regs::TXL_IC | regs::TXD_RS | regs::TXL_CSO_MASK);
-        asked = random.next() & 0xffff_0390;
+        options = random.next() & 0xffff_0390;
     }
-    [MEMORY + random.below(MEMORY_BYTES - 2048), u64::from(command | random.below(300) as u32) | asked << 32]
+    [MEMORY + random.below(MEMORY_BYTES - 2048), u64::from(command | random.below(300) as u32) | options << 32]
 }
 
 fn set_up(device: &mut Device, memory: &mut PagedMemory, now_ns: u64, random: &mut Random) {

@@ -70,8 +70,8 @@ impl Port {
     }
 }
 
-fn data(address: u64, bytes: u32, flags: u32, asked: u32) -> [u64; 2] {
-    [address, u64::from(DATA | flags | bytes) | u64::from(asked) << 32]
+fn data(address: u64, bytes: u32, flags: u32, options: u32) -> [u64; 2] {
+    [address, u64::from(DATA | flags | bytes) | u64::from(options) << 32]
 }
 
 fn context(mac_bytes: u64, ip_bytes: u64, flags: u32, mss: u64) -> [u64; 2] {
@@ -123,8 +123,8 @@ fn a_checksum_behind_the_end_of_a_frame_is_refused() {
         for (mac_bytes, ip_bytes, bytes) in [(14, 46, 60), (14, 45, 60), (127, 511, 60), (127, 511, 638), (14, 20, 34)]
         {
             let mut port = Port::new();
-            let asked = regs::TXD_OLINFO_TXSM;
-            port.send(&[context(mac_bytes, ip_bytes, l4, 0), data(BUFFERS, bytes, regs::TXD_EOP, asked)]);
+            let options = regs::TXD_OLINFO_TXSM;
+            port.send(&[context(mac_bytes, ip_bytes, l4, 0), data(BUFFERS, bytes, regs::TXD_EOP, options)]);
             assert_eq!(port.malformed(), [Malformed::BadOffload], "{mac_bytes} {ip_bytes} {bytes}");
             assert!(port.sent.is_empty());
         }

@@ -91,11 +91,11 @@ impl Driver {
     }
 
     /// A frame in one buffer, whose descriptor has these bits beside what it needs.
-    fn frame(&mut self, frame: &[u8], command: u32, asked: u32) {
+    fn frame(&mut self, frame: &[u8], command: u32, options: u32) {
         let to = buffer(9, self.transmit_index);
         self.memory.write(to, frame).expect("buffers are mapped");
         let command = command | regs::TXD_DEXT | regs::TXD_DTYP_DATA | regs::TXD_EOP | frame.len() as u32;
-        self.descriptor([to as u32, (to >> 32) as u32, command, asked]);
+        self.descriptor([to as u32, (to >> 32) as u32, command, options]);
     }
 
     fn send(&mut self) -> Vec<Vec<u8>> {
@@ -202,7 +202,7 @@ fn packets_go_to_the_queue_of_their_hash_and_flows_stay_together() {
         seen[queue as usize] += 1;
     }
     assert!(seen.iter().all(|&flows| flows > 4), "{seen:?}");
-    // A queue that nobody has set up drops its packets, and the others go on.
+    // A queue that is not set up drops its packets, and the others go on.
     driver.write(regs::rqsmr(0), 0x0302_0100);
     driver.write(regs::rxdctl(2), 0);
     let frames: Vec<_> = (0..64u16).map(|flow| ipv4(TCP, [10, 1, 1, 1], [5000 + flow, 80], b"a")).collect();
@@ -317,7 +317,7 @@ fn checksums_and_tags_are_inserted_as_the_context_says() {
 }
 
 #[test]
-fn an_offload_that_does_not_fit_its_frame_is_told_and_the_queue_goes_on() {
+fn an_offload_that_does_not_fit_its_frame_is_reported_and_the_queue_goes_on() {
     let mut driver = Driver::new();
     let frame = ipv4(UDP, [10, 0, 0, 1], [1, 2], b"");
     let reserved = regs::TXC_L4T_MASK;
@@ -326,9 +326,9 @@ fn an_offload_that_does_not_fit_its_frame_is_told_and_the_queue_goes_on() {
         driver.frame(&frame, 0, regs::TXD_OLINFO_IXSM | regs::TXD_OLINFO_TXSM);
         driver.frame(&frame, 0, 0);
         assert_eq!(driver.send().len(), 1, "{mac_bytes} {ip_bytes}");
-        let is_told = std::iter::from_fn(|| driver.device.poll_event())
+        let is_reported = std::iter::from_fn(|| driver.device.poll_event())
             .any(|event| matches!(event, Event::Malformed { problem: Malformed::BadOffload, .. }));
-        assert!(is_told, "{mac_bytes} {ip_bytes}");
+        assert!(is_reported, "{mac_bytes} {ip_bytes}");
     }
 }
 

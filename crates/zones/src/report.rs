@@ -18,8 +18,8 @@ pub struct Written {
 }
 
 /// Writes what was found so far to the file that `$PRONY_ZONES_FILE` names, or `prony.zones`: to be called at the end
-/// of `main`, when other threads have ended. Nothing is written without any zone; a disk that does not take it is told
-/// on standard error.
+/// of `main`, when other threads have ended. Nothing is written without any zone; a disk that does not take it is
+/// reported on standard error.
 pub fn write_to_end() -> Option<Written> {
     let path = std::env::var_os("PRONY_ZONES_FILE").map_or_else(|| PathBuf::from("prony.zones"), PathBuf::from);
     match write(&path) {
@@ -38,7 +38,7 @@ pub fn write_to_end() -> Option<Written> {
 /// What the disk said; then nothing is left behind.
 pub fn write(path: &Path) -> io::Result<bool> {
     let Some(text) = text() else { return Ok(false) };
-    // A name that nobody can guess, and none that is there: in a directory that others write to, a link may wait.
+    // A name that cannot be guessed, and none that is there: in a directory that others write to, a link may wait.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{:016x}.tmp", RandomState::new().hash_one(std::process::id())));
     let temporary = path.with_file_name(name);

@@ -1,6 +1,6 @@
 //! The zones of a thread, as a tree: a node for each zone below each other.
 //!
-//! A thread writes only its own nodes, with plain loads and stores (relaxed atomics), so that whoever writes the report
+//! A thread writes only its own nodes, with plain loads and stores (relaxed atomics), so that the thread that writes the report
 //! may read them meanwhile. Nodes live as long as the program: there are few, and threads end before the report.
 
 use std::cell::Cell;
@@ -109,7 +109,7 @@ fn add(number: &AtomicU64, by: u64) {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // What is in it is whole whoever panicked meanwhile.
+    // What is in it is whole even if a thread panicked meanwhile.
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

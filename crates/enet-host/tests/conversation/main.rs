@@ -226,17 +226,17 @@ fn who_was_left_knows_it_as_soon_as_the_last_acknowledgement_is_sent() {
 #[test]
 fn a_wait_ends_when_the_host_has_something_to_do() {
     let mut client = driver(1, FORMS[0], loopback());
-    let nobody = UdpSocket::bind(loopback()).unwrap();
-    client.host_mut().connect(nobody.local_addr().unwrap(), 1, 0).unwrap();
+    let silent = UdpSocket::bind(loopback()).unwrap();
+    client.host_mut().connect(silent.local_addr().unwrap(), 1, 0).unwrap();
     let mut datagram = [0; 4096];
     let mut times = Vec::new();
     for _ in 0..2 {
         // Half a second after the first CONNECT, the second must leave though the call waits for longer.
-        nobody.set_nonblocking(true).unwrap();
-        while nobody.recv_from(&mut datagram).is_err() {
+        silent.set_nonblocking(true).unwrap();
+        while silent.recv_from(&mut datagram).is_err() {
             let (now, until) = (client.now(), client.now() + PATIENCE);
             client.transmit(now, |_, _, _| {});
-            if nobody.peek_from(&mut datagram).is_err() {
+            if silent.peek_from(&mut datagram).is_err() {
                 assert!(!client.wait(now, until).unwrap(), "nothing can be read");
                 assert!(client.now() < until, "the wait ended early");
                 let now = client.now();
@@ -262,7 +262,7 @@ fn datagrams_without_an_event_keep_back_none_that_makes_one() {
 }
 
 #[test]
-fn empty_and_long_datagrams_are_counted_and_disturb_nobody() {
+fn empty_and_long_datagrams_are_counted_and_disturb_no_peer() {
     let mut server = driver(1, FORMS[0], loopback());
     let to = server.socket().local_address().unwrap();
     let noise = UdpSocket::bind(loopback()).unwrap();
@@ -336,7 +336,7 @@ fn a_datagram_that_cannot_be_sent_does_not_keep_back_the_others() {
 }
 
 #[test]
-fn a_buffer_tells_what_was_granted_of_it() {
+fn a_buffer_reports_what_was_granted_of_it() {
     let small = SocketOptions { receive_buffer_bytes: 64 << 10, ..SocketOptions::default() };
     let small = Driver::bind(loopback(), 1, Settings::default(), &small).unwrap().socket().receive_buffer();
     assert_eq!((small.requested, small.actual, small.is_cut()), (64 << 10, 64 << 10, false));

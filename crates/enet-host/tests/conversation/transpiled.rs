@@ -26,7 +26,7 @@ fn number(payload: &[u8]) -> u32 {
     u32::from_ne_bytes(payload[..4].try_into().expect("four bytes at least"))
 }
 
-/// How the client sends a packet. What came cannot be asked: in 0.4.1 `Packet::kind` says of all that they are reliable.
+/// How the client sends a packet. What came cannot be queried: in 0.4.1 `Packet::kind` says of all that they are reliable.
 fn kind(number: u32) -> transpiled::PacketKind {
     match number % 5 {
         0 | 4 => transpiled::PacketKind::Reliable,

@@ -1,4 +1,4 @@
-//! Bandwidths: what peers are told that they may send, and how much of what is sent to them is dropped before.
+//! Bandwidths: what is announced to peers that they may send, and how much of what is sent to them is dropped before.
 //!
 //! Both are looked at once a second at most, and only where a bandwidth is set on either side: this is the one place
 //! that walks over the connected peers.
@@ -14,7 +14,7 @@ const _: () = assert!(SCALE.is_power_of_two());
 /// Time between two looks, in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
-/// Bandwidth of the host, and whether its peers must be told.
+/// Bandwidth of the host, and whether it must be announced to its peers.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidth {
     /// Bytes a second, 0 for any number.
@@ -23,7 +23,7 @@ pub(super) struct Bandwidth {
     pub outgoing: u32,
     /// Connected peers that limit what they are sent.
     pub limited_peers: usize,
-    /// Peers must be told what they may send.
+    /// The limits of peers must be announced to them.
     is_changed: bool,
     looked_at: u64,
     round: u64,
@@ -38,7 +38,7 @@ impl Bandwidth {
 }
 
 impl Host {
-    /// Sets what the host can take and send, in bytes a second, 0 for any number. Peers are told.
+    /// Sets what the host can take and send, in bytes a second, 0 for any number. It is announced to peers.
     pub fn set_bandwidth(&mut self, incoming: u32, outgoing: u32) {
         self.bandwidth.incoming = incoming;
         self.bandwidth.outgoing = outgoing;
@@ -171,7 +171,7 @@ impl Host {
         }
     }
 
-    /// A peer told what it can take and send.
+    /// A peer announced what it can take and send.
     pub(super) fn handle_bandwidth_limit(&mut self, slot: u32, incoming: u32, outgoing: u32) {
         let ours = self.bandwidth.outgoing;
         let Some(peer) = self.peer_of_mut(slot) else { return };

@@ -15,17 +15,17 @@ use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 /// Number of the command that a connection begins with.
 pub(super) const FIRST_SEQUENCE: u16 = 1;
 
-/// Tokens that are tried for who asks for a connection. An endpoint that has so many that none is free among these is
-/// part of a flood, and looking on would make it dear.
+/// Tokens tried for an endpoint that requests a connection. If none of them is free, the endpoint is part of a flood, and
+/// a longer search would be expensive.
 const TOKEN_TRIES: u16 = 16;
 
 /// Message to an address that is not proven. An acknowledgement of either kind proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// A VERIFY_CONNECT, to one that asks for a connection.
+pub(super) enum HandshakeReply {
+    /// A VERIFY_CONNECT, to a peer that requests a connection.
     VerifyConnect,
     /// A PING with the same number and time, to one that believes to be connected: its acknowledgement was lost. It is
-    /// as short as the shortest datagram that asks for an acknowledgement, so the address has paid for it.
+    /// as short as the shortest datagram that requests an acknowledgement, so the address has paid for it.
     Ping,
 }
 
@@ -47,7 +47,7 @@ pub enum ConnectError {
     /// The number of channels must be 1 to 255.
     #[error("channels: expected 1 to 255, found {channels}")]
     Channels {
-        /// Number of channels asked for.
+        /// Number of channels requested.
         channels: usize,
     },
 }
@@ -55,7 +55,7 @@ pub enum ConnectError {
 impl Host {
     /// Starts a connection to `address` with `channels`, passing `data` to the peer.
     ///
-    /// The event tells whether it is made. The broadcast address takes the first who answers.
+    /// An event reports whether it is made. The broadcast address takes the first who answers.
     ///
     /// # Errors
     /// [`ConnectError`]: no slot, no token, or a number of channels that there is not.
@@ -127,7 +127,7 @@ impl Host {
         found.map(token)
     }
 
-    /// A connection is asked for.
+    /// A connection is requested.
     pub(super) fn handle_connect(
         &mut self,
         envelope: &Envelope,
@@ -140,7 +140,7 @@ impl Host {
         let attempt = (envelope.from.into(), u32::from_be_bytes(connect.connect_id).into());
         match self.attempts.get(&attempt) {
             Some(Target::Slot(_)) => return Err(Dropped::KnownConnection),
-            Some(&Target::HalfOpen(at)) => return self.answer(at, envelope.bytes, Answer::VerifyConnect),
+            Some(&Target::HalfOpen(at)) => return self.answer(at, envelope.bytes, HandshakeReply::VerifyConnect),
             None => {}
         }
         let slot = self.free.lowest().ok_or(Dropped::NoSlot)?;
@@ -156,7 +156,7 @@ impl Host {
         }
         self.tokens.insert(token, Target::HalfOpen(at));
         self.attempts.insert(attempt, Target::HalfOpen(at));
-        self.answer(at, envelope.bytes, Answer::VerifyConnect)
+        self.answer(at, envelope.bytes, HandshakeReply::VerifyConnect)
     }
 
     fn is_crowded(&self, address: SocketAddr) -> bool {
@@ -216,7 +216,7 @@ impl Host {
     }
 
     /// Answers an address that is not proven, if it sent as many bytes as it is sent.
-    pub(super) fn answer(&mut self, at: u32, bytes_received: usize, answer: Answer) -> Result<(), Dropped> {
+    pub(super) fn answer(&mut self, at: u32, bytes_received: usize, answer: HandshakeReply) -> Result<(), Dropped> {
         let Host { half_open, settings, short, statistics, now, body, .. } = self;
         let entry = half_open.entry(at).ok_or(Dropped::UnknownPeer)?;
         entry.bytes_received = entry.bytes_received.saturating_add(bytes_received as u64);
@@ -228,7 +228,7 @@ impl Host {
         }
         body.clear();
         let said = match answer {
-            Answer::Ping if settings.wire_profile == WireProfile::Hardened => Body::Ping,
+            HandshakeReply::Ping if settings.wire_profile == WireProfile::Hardened => Body::Ping,
             // A stock host knows nothing else to say.
             _ => Body::VerifyConnect(entry.verify_connect),
         };
@@ -268,7 +268,7 @@ impl Host {
         let entry = self.half_open.remove(at)?;
         self.forget(at, &entry);
         let answered_at = match is_hardened {
-            // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
+            // Of several answers, it is unknown which one is acknowledged (Karn & Partridge 1987).
             true => (entry.answers == 1).then_some(entry.answered_at),
             false => widen(sent_time, self.now),
         };

@@ -3,9 +3,9 @@
 use super::*;
 
 impl Host {
-    /// Ends a connection: what is queued is dropped, the peer is told until it acknowledges, and an event follows.
+    /// Ends a connection: what is queued is dropped, the end is announced until the peer acknowledges, and an event follows.
     ///
-    /// A connection that is not made yet, or not told of yet, ends without an event.
+    /// A connection that is not made yet, or not reported yet, ends without an event.
     pub fn disconnect(&mut self, peer: PeerId, data: u32) {
         let Some(slot) = self.slot_of(peer) else { return };
         self.disconnect_slot(slot, data);
@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Ends a connection at once: the peer is told once, and no event follows.
+    /// Ends a connection at once: it is announced once, and no event follows.
     pub fn disconnect_now(&mut self, peer: PeerId, data: u32) {
         let Some(slot) = self.slot_of(peer) else { return };
         match self.peer_of(slot).map(|connection| connection.state) {

@@ -1,4 +1,4 @@
-//! Memory of a batch's peers, asked for side by side before it is used one after the other.
+//! Memory of a batch's peers, prefetched side by side before it is used one after the other.
 //!
 //! Thousands of peers do not fit into a core's cache: what was read of one a tick ago has been pushed out, and each read
 //! of it waits for some hundred instructions' time. What leads on to more memory is read here; all else is only named.

@@ -138,8 +138,8 @@ impl Host {
             }
         }
         if let (true, Some(Target::HalfOpen(at))) = (is_unproven, target) {
-            // Its acknowledgement was lost: it is asked for once more, and given again.
-            self.answer(at, envelope.bytes, connect::Answer::Ping)?;
+            // Its acknowledgement was lost: it is requested once more, and given again.
+            self.answer(at, envelope.bytes, connect::HandshakeReply::Ping)?;
             return Err(Dropped::Unproven);
         }
         Ok(())

@@ -221,7 +221,7 @@ mod tests {
             }
             let mut bytes = Vec::new();
             while world.server.poll_transmit(Duration::ZERO, &mut bytes).is_some() {}
-            // One who asked for a connection and has not proven its address.
+            // A peer that requested a connection and has not proven its address.
             let mut other = Host::new(1, Settings::default(), &[9; 16]);
             other.connect(SERVER, 1, 0).unwrap();
             other.poll_transmit(Duration::ZERO, &mut bytes).unwrap();

@@ -110,7 +110,7 @@ fn numbers_wrap() {
 #[test]
 fn seven_windows_are_open_two_behind_them_are_not_acknowledged_and_old_numbers_are() {
     let receiver = Receiver::at(2 * 4096 + 5);
-    let open = |sequence: u32| matches!(receiver.channel.place(sequence as u16), Place::Open { .. });
+    let open = |sequence: u32| matches!(receiver.channel.place(sequence as u16), SequencePosition::Open { .. });
     assert!(open(2 * 4096 + 5) && open(9 * 4096 - 1));
     assert!(!open(9 * 4096) && !open(2 * 4096 + 4));
     assert!(receiver.channel.acknowledges(9 * 4096 - 1));
@@ -119,7 +119,7 @@ fn seven_windows_are_open_two_behind_them_are_not_acknowledged_and_old_numbers_a
 }
 
 #[test]
-fn unreliable_packets_never_go_back_and_begin_anew_behind_a_reliable_one() {
+fn unreliable_packets_never_go_back_and_restart_behind_a_reliable_one() {
     let mut receiver = Receiver::new();
     receiver.unreliable(0, 2, b"b").unwrap();
     receiver.unreliable(0, 1, b"late").unwrap();
@@ -243,7 +243,7 @@ fn the_next_packet_in_pieces_is_put_together_beyond_the_budget() {
     assert!(receiver.account.exempt > 0, "the place is free again");
 }
 
-/// Its own early packets fill the peer's own limit: nobody else can give room, and the channel must go on.
+/// Its own early packets fill the peer's own limit: no other peer can give room, and the channel must go on.
 #[test]
 fn a_peer_that_filled_its_own_limit_goes_on() {
     let mut receiver = Receiver { waiting_limit: 2000, ..Receiver::new() };
@@ -257,7 +257,7 @@ fn a_peer_that_filled_its_own_limit_goes_on() {
 }
 
 #[test]
-fn of_a_channel_so_many_packets_lack_a_piece_and_the_oldest_is_given_up() {
+fn of_too_many_packets_that_lack_a_piece_the_oldest_is_given_up() {
     let mut receiver = Receiver::new();
     for start in 2..2 + PARTIALS_MAX as u16 {
         receiver.piece(Some(0), start, 2, 0).unwrap();

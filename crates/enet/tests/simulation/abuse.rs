@@ -36,12 +36,12 @@ impl Traffic {
 }
 
 #[test]
-fn a_flood_of_forged_connects_locks_nobody_out() {
+fn a_flood_of_forged_connects_locks_no_client_out() {
     let server = Host::new(64, Settings::default(), &[1; 16]);
     let client = Host::new(30, Settings::default(), &[2; 16]);
     let mut link = Link::new(vec![server, client], Faults { delay_ms: (25, 25), ..Faults::default() }, 1);
-    // Thirty clients, each by its data: when it asked, and how long it waited.
-    let (mut forgeries, mut asked_at, mut waits) = (0u64, Vec::new(), Vec::new());
+    // Thirty clients, each by its data: time of its request, and how long it waited.
+    let (mut forgeries, mut requested_at, mut waits) = (0u64, Vec::new(), Vec::new());
     let mut traffic = Traffic::default();
     for _ in 0..4000 {
         // 20,000 a second.
@@ -63,16 +63,16 @@ fn a_flood_of_forged_connects_locks_nobody_out() {
                 }
             }
         }
-        if link.now_ms >= 1000 && link.now_ms.is_multiple_of(50) && asked_at.len() < 30 {
-            link.hosts[1].connect(address(0), 4, asked_at.len() as u32).unwrap();
-            asked_at.push(link.now_ms);
+        if link.now_ms >= 1000 && link.now_ms.is_multiple_of(50) && requested_at.len() < 30 {
+            link.hosts[1].connect(address(0), 4, requested_at.len() as u32).unwrap();
+            requested_at.push(link.now_ms);
         }
         let until = link.now_ms + 1;
         for (host, event) in link.step(until) {
             match event {
                 Event::Connect { data, .. } => {
                     if host == 0 {
-                        waits.push(link.now_ms - asked_at[data as usize]);
+                        waits.push(link.now_ms - requested_at[data as usize]);
                     }
                 }
                 other => panic!("{other:?}"),
@@ -103,7 +103,7 @@ fn a_flood_of_connects_from_one_endpoint_is_no_dearer() {
 
 /// Ten million guesses would be as vain: 46 bits are unknown to who does not see the answer.
 #[test]
-fn nobody_completes_a_handshake_blind() {
+fn no_peer_completes_a_handshake_blind() {
     let attack = |wire_profile| {
         let mut host = Host::new(64, Settings { wire_profile, ..Settings::default() }, &[3; 16]);
         let mut traffic = Traffic::default();
@@ -127,7 +127,7 @@ fn nobody_completes_a_handshake_blind() {
     assert_eq!(attack(WireProfile::Stock).0, 1, "the attack is one that works on stock hosts");
 }
 
-/// Even one who knows the token is sent no more than he sends, and whoever shouts the most learns nothing.
+/// A peer that knows the token is sent no more than it sends, and one that sends the most learns nothing.
 #[test]
 fn addresses_that_are_not_proven_are_never_sent_more_than_they_send() {
     type Wrap = fn(Vec<u8>) -> Vec<u8>;
@@ -184,7 +184,7 @@ fn clients_that_compress_connect_at_their_first_attempt() {
 }
 
 #[test]
-fn a_lost_acknowledgement_of_the_answer_is_asked_for_again() {
+fn a_lost_acknowledgement_of_the_answer_is_requested_again() {
     let hosts = vec![Host::new(8, Settings::default(), &[1; 16]), Host::new(8, Settings::default(), &[2; 16])];
     let mut link = Link::new(hosts, Faults::default(), 1);
     let client = link.hosts[1].connect(address(0), 1, 0).unwrap();
@@ -210,7 +210,7 @@ fn a_lost_acknowledgement_of_the_answer_is_asked_for_again() {
     assert!(link.hosts[0].statistics().dropped(Dropped::Unproven) >= 1);
 }
 
-/// Clients with nothing to say but pings are asked for their proof just as well.
+/// Clients that send only pings must prove their address, too.
 #[test]
 fn handshakes_are_completed_on_links_that_lose_a_tenth() {
     for seed in 0..100 {
@@ -250,7 +250,7 @@ fn a_full_table_turns_connects_away_at_the_same_cost_whatever_its_size() {
 }
 
 #[test]
-fn a_client_that_finds_no_slot_after_its_proof_is_told() {
+fn a_client_that_finds_no_slot_after_its_proof_is_notified() {
     let mut hosts = vec![Host::new(1, Settings::default(), &[1; 16])];
     hosts.push(Host::new(2, Settings::default(), &[2; 16]));
     let mut link = Link::new(hosts, Faults::default(), 1);
@@ -321,7 +321,7 @@ fn memory_that_waits_for_missing_pieces_stays_within_its_budget() {
     // All of one address: no more than they leave for others.
     assert!((45_000..=50_000).contains(&link.hosts[0].held_bytes()), "{}", link.hosts[0].held_bytes());
     assert!(link.hosts[0].statistics().dropped(Dropped::NoRoom) > 0);
-    // Who leaves gives back what he held.
+    // A peer that leaves releases the memory it held.
     for peer in link.hosts[0].connected().collect::<Vec<_>>() {
         link.hosts[0].reset(peer);
     }
@@ -353,7 +353,7 @@ fn a_peer_that_falls_silent_is_given_up_and_its_slot_is_free() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_is_given_up_after_half_a_minute() {
+fn an_unanswered_connection_is_given_up_after_half_a_minute() {
     let mut link = Link::new(vec![Host::new(1, Settings::default(), &[1; 16])], Faults::default(), 1);
     link.faults.loss = 65_536;
     let peer = link.hosts[0].connect(address(0), 1, 0).unwrap();

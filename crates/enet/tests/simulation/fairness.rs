@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn nobody_is_served_twice_while_another_waits_once(
+    fn no_peer_is_served_twice_while_another_waits_once(
         backlogs in prop::collection::vec(0usize..40, 2..12),
     ) {
         let (mut link, peers) = server_with(backlogs.len());

@@ -88,7 +88,7 @@ impl Link {
             while let Some(transmit) = self.hosts[from].poll_transmit(now, &mut bytes) {
                 let to = self.number(transmit.to);
                 if to >= self.hosts.len() {
-                    // Nobody is there.
+                    // No host has this address.
                     continue;
                 }
                 let copies = 1 + u32::from(self.hits(self.faults.duplication));

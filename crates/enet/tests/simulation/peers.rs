@@ -31,38 +31,42 @@ fn go_on(link: &mut Link, ms: u64) -> [Vec<Event>; 2] {
 }
 
 /// BANDWIDTH_LIMITs that a host has to send now, as incoming and outgoing.
-fn bandwidths_told(host: &mut Host, now: Duration) -> Vec<(u32, u32)> {
+fn announced_bandwidths(host: &mut Host, now: Duration) -> Vec<(u32, u32)> {
     host.handle_timeout(now);
-    let (mut told, mut datagram) = (Vec::new(), Vec::new());
+    let (mut announced, mut datagram) = (Vec::new(), Vec::new());
     while host.poll_transmit(now, &mut datagram).is_some() {
         let (_, mut rest) = Header::decode(&datagram).unwrap();
         while let Some((command, behind)) = Command::decode(rest) {
             if let Body::BandwidthLimit { incoming, outgoing } = command.body {
-                told.push((incoming, outgoing));
+                announced.push((incoming, outgoing));
             }
             rest = behind;
         }
     }
-    told
+    announced
 }
 
 #[test]
-fn a_bandwidth_is_told_when_it_changed_and_not_again() {
+fn a_bandwidth_is_announced_when_it_changed_and_not_again() {
     let mut link = hosts(4);
     for _ in 0..3 {
         link.connect(1);
     }
     let second = Duration::from_secs(1);
     let mut now = link.now() + second;
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), [], "three connections, and none of them asked for a limit");
+    assert_eq!(
+        announced_bandwidths(&mut link.hosts[0], now),
+        [],
+        "three connections, and none of them asked for a limit"
+    );
     link.hosts[0].set_bandwidth(90_000, 0);
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), [], "once a second at most");
+    assert_eq!(announced_bandwidths(&mut link.hosts[0], now), [], "once a second at most");
     now += second;
     // A peer that names no bandwidth of its own is left out of the sharing, as at a stock host.
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), [], "nobody said that it would send more than its share");
+    assert_eq!(announced_bandwidths(&mut link.hosts[0], now), [], "nobody said that it would send more than its share");
     link.hosts[0].set_bandwidth(90_000, 7000);
     now += second;
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), [(0, 7000); 3]);
+    assert_eq!(announced_bandwidths(&mut link.hosts[0], now), [(0, 7000); 3]);
     // Those were lost on their way to this test; what is sent again arrives.
     link.now_ms = now.as_millis() as u64;
     go_on(&mut link, 2500);
@@ -70,11 +74,11 @@ fn a_bandwidth_is_told_when_it_changed_and_not_again() {
         assert_eq!(link.hosts[1].peer(peer).unwrap().bandwidth(), (0, 7000));
     }
     now = link.now() + second;
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), []);
+    assert_eq!(announced_bandwidths(&mut link.hosts[0], now), []);
 }
 
 #[test]
-fn a_share_of_the_bandwidth_is_told_to_peers_that_send_more() {
+fn a_share_of_the_bandwidth_is_announced_to_peers_that_send_more() {
     let server = Host::new(4, Settings::default(), &[1; 16]);
     let mut client = Host::new(4, Settings::default(), &[2; 16]);
     client.set_bandwidth(0, 50_000);
@@ -84,7 +88,7 @@ fn a_share_of_the_bandwidth_is_told_to_peers_that_send_more() {
     }
     link.hosts[0].set_bandwidth(90_000, 0);
     let now = link.now() + Duration::from_secs(1);
-    assert_eq!(bandwidths_told(&mut link.hosts[0], now), [(30_000, 0); 3]);
+    assert_eq!(announced_bandwidths(&mut link.hosts[0], now), [(30_000, 0); 3]);
 }
 
 #[test]
@@ -93,14 +97,14 @@ fn the_broadcast_address_takes_the_first_who_answers() {
     let mut server = Host::new(2, Settings::default(), &[1; 16]);
     let peer = client.connect(SocketAddr::from((Ipv4Addr::BROADCAST, 7000)), 1, 0).unwrap();
     let (now, mut datagram) = (Duration::from_millis(5), Vec::new());
-    let asked = client.poll_transmit(now, &mut datagram).unwrap();
-    assert_eq!(asked.to.ip(), Ipv4Addr::BROADCAST);
+    let request = client.poll_transmit(now, &mut datagram).unwrap();
+    assert_eq!(request.to.ip(), Ipv4Addr::BROADCAST);
     server.handle_datagram(now, address(1), &datagram);
     server.poll_transmit(now, &mut datagram).unwrap();
     client.handle_datagram(now, address(0), &datagram);
     assert_eq!(client.poll_event(), Some(Event::Connect { peer, data: 0 }));
     assert_eq!(client.peer(peer).unwrap().address(), address(0));
-    // Whoever answers later is nobody.
+    // Later answers are dropped.
     client.handle_datagram(now, address(3), &datagram);
     assert_eq!(client.peer(peer).unwrap().address(), address(0));
     let answered = client.poll_transmit(now, &mut datagram).unwrap();
@@ -125,7 +129,7 @@ fn leaving_later_delivers_everything_first() {
 }
 
 #[test]
-fn leaving_at_once_is_told_once_and_has_no_event_here() {
+fn leaving_at_once_is_announced_once_and_has_no_event_here() {
     let mut link = hosts(1);
     let (server, client) = link.connect(1);
     link.hosts[1].send(client, 0, Packet::reliable(b"never sent")).unwrap();
@@ -161,7 +165,7 @@ fn a_payload_is_given_back_when_no_peer_needs_it() {
 }
 
 #[test]
-fn a_peer_of_an_earlier_connection_is_nobody() {
+fn a_peer_of_an_earlier_connection_is_unknown() {
     let mut link = hosts(1);
     let (old, client) = link.connect(1);
     link.hosts[1].disconnect(client, 0);

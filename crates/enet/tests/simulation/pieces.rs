@@ -79,7 +79,7 @@ fn besieged(settings: Settings) -> Link {
         }
     }
     assert!(link.hosts[0].statistics().dropped(Dropped::NoRoom) > 0, "the address filled its share");
-    // Nobody answers at that address.
+    // No host answers at that address.
     let mut bytes = Vec::new();
     while link.hosts[0].poll_transmit(NOW, &mut bytes).is_some() {}
     link

@@ -144,7 +144,7 @@ fn datagrams_of_all_sizes_that_are_none_are_noise() {
 }
 
 #[test]
-fn a_header_that_leads_to_nobody_is_dropped_for_its_reason() {
+fn a_header_that_leads_to_no_peer_is_dropped_for_its_reason() {
     let mut bench = Bench::new();
     let good = bench.header();
     for (header, from, reason) in [
@@ -186,7 +186,7 @@ fn a_wrong_checksum_drops_the_datagram() {
 #[test]
 fn the_walk_ends_at_what_makes_no_sense_and_what_came_before_stays_in_force() {
     let fragment = Fragment { start: 2, count: 2, number: 2, total: 20, offset: 0 };
-    let asked = ConnectParameters {
+    let requested = ConnectParameters {
         peer: 0,
         incoming_session: 0xff,
         outgoing_session: 0xff,
@@ -202,7 +202,7 @@ fn the_walk_ends_at_what_makes_no_sense_and_what_came_before_stays_in_force() {
         command(9, 1, Body::Reliable(b"no such channel")),
         command(CONTROL, 1, Body::Reliable(b"no data channel")),
         command(0, 2, Body::ReliableFragment(fragment, b"piece 2 of 2")),
-        command(CONTROL, 1, Body::Connect(asked, 0)),
+        command(CONTROL, 1, Body::Connect(requested, 0)),
     ] {
         let mut bench = Bench::new();
         let before = bench.server.statistics();
@@ -333,7 +333,7 @@ fn a_peer_that_ends_is_acknowledged_and_then_its_event_comes() {
 }
 
 #[test]
-fn an_end_that_asks_for_no_acknowledgement_or_cannot_get_one_is_an_end() {
+fn an_end_that_requests_no_acknowledgement_or_cannot_get_one_is_an_end() {
     for (flags, sent_time) in [(UNSEQUENCED, Some(1)), (0, None), (MUST_ACKNOWLEDGE, None)] {
         let mut bench = Bench::new();
         let end = Command { flags, channel: CONTROL, sequence: 7, body: Body::Disconnect(3) };
@@ -414,7 +414,7 @@ fn a_grant_that_does_not_fit_the_question_ends_the_attempt() {
 
 #[test]
 fn connects_with_fields_that_make_no_sense_get_no_answer() {
-    let asked = ConnectParameters {
+    let requested = ConnectParameters {
         peer: 0,
         incoming_session: 0xff,
         outgoing_session: 0xff,
@@ -426,16 +426,16 @@ fn connects_with_fields_that_make_no_sense_get_no_answer() {
         throttle: ThrottleParameters::default(),
         connect_id: [1; 4],
     };
-    for (asked, answers) in [
-        (asked, true),
-        (ConnectParameters { channels: 0, ..asked }, false),
-        (ConnectParameters { channels: 256, ..asked }, false),
-        (ConnectParameters { peer: NO_PEER, ..asked }, false),
+    for (requested, answers) in [
+        (requested, true),
+        (ConnectParameters { channels: 0, ..requested }, false),
+        (ConnectParameters { channels: 256, ..requested }, false),
+        (ConnectParameters { peer: NO_PEER, ..requested }, false),
     ] {
         let mut server = Host::new(1, Settings::default(), &[1; 16]);
         let (now, mut datagram) = (Duration::from_millis(10), Vec::new());
         Header { peer: NO_PEER, session: 0, compressed: false, sent_time: Some(5) }.encode(&mut datagram);
-        command(CONTROL, 1, Body::Connect(asked, 0)).encode(&mut datagram);
+        command(CONTROL, 1, Body::Connect(requested, 0)).encode(&mut datagram);
         server.handle_datagram(now, address(1), &datagram);
         assert_eq!(server.poll_transmit(now, &mut datagram).is_some(), answers);
         if answers {
@@ -448,9 +448,9 @@ fn connects_with_fields_that_make_no_sense_get_no_answer() {
     }
 }
 
-/// Acknowledgements cannot pile up, though each ping of four bytes asks for one of eight.
+/// Acknowledgements cannot pile up, though each ping of four bytes requests one of eight.
 #[test]
-fn acknowledgements_that_nobody_polls_for_are_bounded() {
+fn acknowledgements_that_are_not_polled_for_are_bounded() {
     let mut bench = Bench::new();
     let pings = vec![command(CONTROL, 1, Body::Ping); 1000];
     for _ in 0..100 {

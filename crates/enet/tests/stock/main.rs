@@ -49,7 +49,7 @@ const UNSEQUENCED: u32 = 2;
 const UNRELIABLE_FRAGMENT: u32 = 8;
 const FLAGS: [u32; 6] = [RELIABLE, RELIABLE, 0, UNSEQUENCED, UNRELIABLE_FRAGMENT, UNSEQUENCED | UNRELIABLE_FRAGMENT];
 
-/// A packet drawn at random: channel, flags, and a payload that tells its number.
+/// A packet drawn at random: channel, flags, and a payload that carries its number.
 fn packet(dice: &mut Dice, number: u32) -> (u8, u32, Vec<u8>) {
     let channel = dice.below(CHANNELS.into()) as u8;
     let flags = FLAGS[dice.below(FLAGS.len() as u64) as usize];
@@ -139,7 +139,7 @@ fn converse(server: &mut dyn Node, client: &mut dyn Node, loss_percent: u64) {
             given += 1;
             for (node, sent) in sent.iter_mut().enumerate() {
                 let (channel, flags, payload) = packet(&mut dice, given);
-                // Long packets are reliable unless they are asked not to be.
+                // Long packets are reliable unless a flag says otherwise.
                 if flags & RELIABLE != 0 || payload.len() > 1368 && flags & UNRELIABLE_FRAGMENT == 0 {
                     sent.push((channel, given));
                 }
@@ -262,7 +262,7 @@ fn said(datagrams: &[(SocketAddr, Vec<u8>)]) -> (Vec<String>, Vec<String>) {
             let said = format!("{to} {} {} {command:?}", header.peer, header.session);
             match command.body {
                 Body::Acknowledge { .. } => acknowledged.push(said),
-                // A stock host repeats it by its clock, ours when it is asked again.
+                // A stock host repeats it by its clock, ours when it is requested again.
                 Body::VerifyConnect(_) => {}
                 _ => others.push(said),
             }
@@ -313,8 +313,8 @@ struct Plan {
     farewell: Option<u8>,
 }
 
-/// A stock server and ours hear the same datagrams at the same times, and are told the same: the same happens at both,
-/// and both say the same.
+/// A stock server and ours receive the same datagrams and calls at the same times: both report the same events and send
+/// the same.
 ///
 /// The clients only hear the stock one. Returns how many events there were.
 fn compare(plan: Plan) -> usize {
@@ -364,7 +364,7 @@ fn compare(plan: Plan) -> usize {
             }
         }
         let [mut stock, mut ours] = servers.each_mut().map(|server| server.service(network.now_ms));
-        // Which of two peers comes first in one millisecond is not told by the protocol.
+        // Which of two peers comes first in one millisecond is not defined by the protocol.
         [&mut stock, &mut ours].into_iter().for_each(|side| side.0.sort_by_key(Happened::peer));
         let when = format!("{plan:?} at {} ms", network.now_ms);
         assert_eq!(stock.0, ours.0, "{when}: what happened");

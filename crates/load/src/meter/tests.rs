@@ -70,7 +70,7 @@ fn a_client_that_is_kept_from_sending_by_the_stall_finds_the_same() {
     // What a client does that waits for its answer, or whose socket blocks.
     let meter = stalled(|now_ns| (3 * SECOND..4 * SECOND).contains(&now_ns));
     is_charged_in_full(&meter);
-    // And it is told that packets left late.
+    // And it is reported that packets left late.
     assert!(meter.lateness().max() >= 989 * MS);
 }
 

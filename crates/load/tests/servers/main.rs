@@ -80,7 +80,7 @@ fn every_packet_to_our_hosts_is_answered_over_ipv6_too() {
 }
 
 #[test]
-fn clients_that_share_a_socket_are_told_apart() {
+fn clients_that_share_a_socket_are_distinguished() {
     for server in [Server::stock(&[]), ours(&[])] {
         is_whole(&run(&Options { sharing: Sharing::Shared, ..options(server.port) }), 16);
     }
@@ -95,7 +95,7 @@ fn threads_share_the_clients() {
 }
 
 #[test]
-fn answers_are_as_long_as_asked_for_with_checksum_and_compression_on_both_sides() {
+fn answers_are_as_long_as_requested_with_checksum_and_compression_on_both_sides() {
     // The longer ones come in pieces.
     for (flags, reply) in [(&["--checksum"][..], 400), (&["--compress"], 1600), (&["--checksum", "--compress"], 5000)] {
         let is = |flag| flags.contains(&flag);
@@ -108,7 +108,7 @@ fn answers_are_as_long_as_asked_for_with_checksum_and_compression_on_both_sides(
 }
 
 #[test]
-fn without_packets_connections_are_held() {
+fn without_packets_connections_are_kept() {
     let server = Server::stock(&[]);
     let report = run(&Options { rate_hz: 0.0, ..options(server.port) });
     assert_eq!((report.connected(), report.lost.total()), (50, 0));
@@ -159,15 +159,15 @@ fn a_server_that_dies_leaves_its_loss_counted() {
     assert!(counts.answered > 0 && counts.lost() > 0, "{counts:?}");
     assert!(report.reply_ratio().is_some_and(|ratio| ratio < 1.0));
     assert!(report.server.is_some_and(|server| server.is_gone));
-    assert!(report.wire.nobody_listens > 0 && report.wire.resent > 0);
+    assert!(report.wire.port_closed > 0 && report.wire.resent > 0);
 }
 
 #[test]
-fn a_port_that_nobody_listens_at_is_told_from_one_that_is_silent() {
+fn a_closed_port_is_distinguished_from_a_silent_one() {
     for sharing in [Sharing::Own, Sharing::Shared] {
         let closed = Options { sharing, ..options(closed_port()) };
         match load(&closed, || false, &mut |_| ()) {
-            Err(LoadError::NoConnection { failures }) => assert_eq!(failures.of(Reason::NobodyListens), 50),
+            Err(LoadError::NoConnection { failures }) => assert_eq!(failures.of(Reason::PortClosed), 50),
             other => panic!("{other:?}"),
         }
         let silent = UdpSocket::bind("127.0.0.1:0").expect("a free port");
@@ -217,8 +217,8 @@ fn a_run_that_is_ended_early_says_so() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_sent() {
-    let nobody = Options { server_pid: Some(u32::MAX), ..options(closed_port()) };
-    assert!(matches!(load(&nobody, || false, &mut |_| ()), Err(LoadError::NoServer { pid: u32::MAX })));
+    let no_server = Options { server_pid: Some(u32::MAX), ..options(closed_port()) };
+    assert!(matches!(load(&no_server, || false, &mut |_| ()), Err(LoadError::NoServer { pid: u32::MAX })));
     let many = Options { clients: 1 << 30, ..options(closed_port()) };
     assert!(matches!(load(&many, || false, &mut |_| ()), Err(LoadError::Descriptors { .. })));
 }

@@ -18,7 +18,7 @@ pub fn demangle(symbol: &str) -> String {
     let language = if plain.starts_with("_R") { Language::Rust } else { Language::Unknown };
     let name = Name::new(plain, NameMangling::Mangled, language);
     let demangled = name.demangle(DemangleOptions::name_only()).unwrap_or_else(|| plain.to_owned());
-    // The specialisations of Swift are told in sentences before the name.
+    // The specialisations of Swift are described in sentences before the name.
     without_defaults(demangled.rsplit_once(" of ").map_or(demangled.as_str(), |(_, name)| name).to_owned())
 }
 

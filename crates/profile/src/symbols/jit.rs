@@ -1,5 +1,5 @@
-//! Code that processes make themselves: the list `/tmp/perf-PID.map`, which Java, Node.js, .NET and Mono write when
-//! asked. A line each: where it begins and how long it is, in hexadecimal, and its name
+//! Code that processes make themselves: the list `/tmp/perf-PID.map`, which Java, Node.js, .NET and Mono write on
+//! request. A line each: where it begins and how long it is, in hexadecimal, and its name
 //! (tools/perf/Documentation/jit-interface.txt of Linux).
 #![deny(clippy::indexing_slicing)]
 

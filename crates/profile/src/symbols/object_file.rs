@@ -97,7 +97,7 @@ fn same(object: &Object, id: Option<&[u8]>, path: &Path) -> Result<(), NoSymbols
             expected: format!("build id {}", hex(expected)),
             found: id.map_or("none".to_owned(), |id| format!("build id {}", hex(id))),
         }),
-        // A file that is held open is the one that was mapped.
+        // A file that is kept open is the one that was mapped.
         FileIdentity::Inode(expected) if *expected != 0 && object.file.is_none() => {
             let found = path.metadata().map_or(0, |file| file.ino());
             let replaced =

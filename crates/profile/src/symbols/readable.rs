@@ -12,9 +12,9 @@ const DEFAULTS: [&str; 6] =
 
 /// Names longer than this lose what stands in angle brackets where little room is.
 const ROOM: usize = 80;
-/// Nobody reads longer names, and looking for brackets in them takes time.
+/// Longer names are not read, and looking for brackets in them takes time.
 const LONGEST: usize = 1 << 13;
-/// Shorter arguments tell more than they take.
+/// Shorter arguments are worth their room.
 const SHORT: usize = 16;
 
 /// Leaves out default arguments of the standard library's templates and the namespaces of its versions:
@@ -38,7 +38,7 @@ pub(super) fn without_defaults(name: String) -> String {
             }
         }
     }
-    // C++98 needed the blank between brackets; nobody else does.
+    // C++98 needed the blank between brackets; nothing else does.
     name.replace(" >", ">").replace("std::basic_string<char>", "std::string")
 }
 

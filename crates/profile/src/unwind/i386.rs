@@ -44,7 +44,7 @@ struct Registers {
 struct Memory<'a> {
     start: u32,
     bytes: &'a [u8],
-    /// False once something beyond the copy was asked for.
+    /// False once something beyond the copy was requested.
     is_whole: bool,
 }
 

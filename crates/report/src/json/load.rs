@@ -208,7 +208,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
             dropped: wire.dropped,
             would_block: wire.would_block,
             overflowed: wire.overflowed,
-            nobody_listens: wire.nobody_listens,
+            nobody_listens: wire.port_closed,
             panics: wire.panics,
         },
         server: report.server.as_ref().map(|server| {

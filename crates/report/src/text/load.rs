@@ -35,7 +35,7 @@ pub fn failures(failures: &Failures) -> String {
     let parts = Reason::ALL.into_iter().filter(|&reason| failures.of(reason) > 0).map(|reason| {
         let why = match reason {
             Reason::TimedOut => "no answer in time",
-            Reason::NobodyListens => "nothing listens on the port",
+            Reason::PortClosed => "nothing listens on the port",
             Reason::ByServer => "disconnected by the server",
             Reason::Unfit => "unexpected answer from the server",
             Reason::Failed => "internal error in prony",
@@ -147,7 +147,7 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
         (wire.resent, "retransmitted"),
         (wire.throttled, "throttled by ENet"),
         (wire.dropped, "malformed"),
-        (wire.nobody_listens, "port closed"),
+        (wire.port_closed, "port closed"),
         (wire.would_block, "refused by our kernel"),
         (wire.overflowed, "dropped by our sockets"),
         (wire.panics, "internal errors (please report)"),

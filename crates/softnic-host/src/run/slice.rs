@@ -274,7 +274,7 @@ mod tests {
 
     /// Slices of a driver that takes 14 ns a frame, each 14 µs longer than the driver had: as a virtual machine had it.
     #[test]
-    fn what_is_in_every_slice_is_told_apart_from_what_frames_take() {
+    fn what_is_in_every_slice_is_distinguished_from_what_frames_take() {
         let of = |slices: u64, own_ns: u64| sum(slices, slices * (own_ns + 14_000), slices * own_ns / 14);
         assert!((overhead_ns(&of(1000, 21_000), &of(1500, 7_000)) - 14_000.0).abs() < 1.0);
         // On a machine without it.

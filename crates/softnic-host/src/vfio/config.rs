@@ -12,7 +12,7 @@ pub(crate) const MSIX_BYTES: usize = 16 << 10;
 const MSI_AT: u8 = 0x50;
 const MSIX_AT: u8 = 0x70;
 const EXPRESS_AT: u8 = 0xa0;
-/// Bus address of BAR 4, which nobody uses.
+/// Bus address of BAR 4, which nothing uses.
 const MSIX_BAR_AT: u32 = 0xc010_0000;
 
 /// Adds MSI, MSI-X and PCI Express to a configuration space (PCI Local Bus Specification 3.0, 6.7 and 6.8).

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 
 use super::abi;
-use super::machine::{Answer, Caller, FileKind, Machine};
+use super::machine::{Caller, FileKind, Machine, ReturnValue};
 use crate::dma_map::DmaMap;
 use crate::iommu::Refusal;
 
@@ -201,7 +201,7 @@ pub(crate) struct Conversation<S> {
 }
 
 impl<S: Source> Conversation<S> {
-    /// Nobody has opened anything.
+    /// No file is open.
     pub(crate) fn new(source: S) -> Conversation<S> {
         Conversation {
             source,
@@ -241,16 +241,16 @@ impl<S: Source> Conversation<S> {
         if self.source.once_in(8) { u32::MAX - 1 } else { std::process::id() }
     }
 
-    fn call(&mut self, pid: u32, file: FileKind, request: u32, argument: u64) -> Result<Answer, Errno> {
+    fn call(&mut self, pid: u32, file: FileKind, request: u32, argument: u64) -> Result<ReturnValue, Errno> {
         let Conversation { machine, memory, given, arguments, .. } = self;
         let mut process = Process { pid, arguments, memory, given, resets: 0 };
         let answer = machine.handle(file, request, argument, &mut process);
-        assert!(answer != Ok(Answer::Device(PORTS)), "there is no such port");
+        assert!(answer != Ok(ReturnValue::Device(PORTS)), "there is no such port");
         answer
     }
 
     /// A structure of these words at the end of the arguments, or near it, whose first word is its size, or near it.
-    fn ask(&mut self, pid: u32, file: FileKind, request: u32, words: &[u32]) -> Result<Answer, Errno> {
+    fn ask(&mut self, pid: u32, file: FileKind, request: u32, words: &[u32]) -> Result<ReturnValue, Errno> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let at = ARGUMENTS_BYTES as usize - bytes.len();
         self.arguments[at..].copy_from_slice(&bytes);
@@ -384,7 +384,10 @@ impl<S: Source> Conversation<S> {
                 let words: Vec<u32> =
                     name.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_ne_bytes)).collect();
                 let answer = self.ask(pid, FileKind::Group(port), abi::GROUP_GET_DEVICE_FD, &words);
-                assert!(!matches!(answer, Ok(Answer::Device(other)) if other != port), "the device of another group");
+                assert!(
+                    !matches!(answer, Ok(ReturnValue::Device(other)) if other != port),
+                    "the device of another group"
+                );
             }
         }
     }

@@ -15,7 +15,7 @@ const SIGNALS: u32 = 1;
 
 /// Signals eventfds without ever waiting.
 ///
-/// Whoever shares an eventfd can fill it at any moment, and a write to it waits then, however it was asked before whether it would.
+/// A process that shares an eventfd can fill it at any moment, and a write to it waits then, even if a poll just before said otherwise.
 /// The end of an asynchronous read signals one as well (io_submit(2), `aio_resfd`), and adds no more than there is room for.
 #[derive(Debug)]
 pub(crate) struct Signaller {
@@ -88,7 +88,7 @@ impl Signaller {
 
 impl Drop for Signaller {
     fn drop(&mut self) {
-        // SAFETY: the context is that of `new`, and nobody uses it any more.
+        // SAFETY: the context is that of `new`, and nothing uses it any more.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context, ptr::null::<()>()) };
     }
 }

@@ -24,9 +24,9 @@ pub(crate) enum FileKind {
     Device(usize),
 }
 
-/// What a request does beside its answer.
+/// What a successful call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ReturnValue {
     /// The call returns this.
     Value(i64),
     /// The call returns a new descriptor for the device of a port.
@@ -67,7 +67,7 @@ struct Port<S> {
     signals: Signals<S>,
 }
 
-/// Interrupts of a port that a driver has asked for.
+/// Interrupts of a port that a driver has requested.
 #[derive(Debug)]
 pub(crate) struct Signals<S> {
     intx: Option<S>,
@@ -114,7 +114,7 @@ impl<S> Signals<S> {
         self.intx.is_some() || self.msi.is_some() || self.msix.iter().any(Option::is_some)
     }
 
-    /// Puts what it is given in place of an interrupt; nobody asks for a vector that is not there.
+    /// Puts what it is given in place of an interrupt; no caller passes a vector that is not there.
     fn set(&mut self, index: u32, vector: usize, signal: Option<S>) {
         match index {
             abi::IRQ_INTX => {
@@ -163,7 +163,7 @@ impl<S> Machine<S> {
         Machine { ports: addresses.iter().map(port).collect(), containers: BTreeMap::new() }
     }
 
-    /// True if an interrupt of a port would reach somebody.
+    /// True if an interrupt of a port would reach a driver.
     pub(crate) fn has_signals(&self, port: usize) -> bool {
         self.ports.get(port).is_some_and(|port| port.signals.has_any())
     }
@@ -199,7 +199,7 @@ impl<S> Machine<S> {
         request: u32,
         argument: u64,
         caller: &mut C,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<ReturnValue, Errno> {
         let value = match (file, request) {
             (FileKind::Container, abi::GET_API_VERSION) => abi::API_VERSION,
             (FileKind::Container, abi::CHECK_EXTENSION) => i64::from([abi::TYPE1, abi::TYPE1V2].contains(&argument)),
@@ -216,7 +216,7 @@ impl<S> Machine<S> {
                     return Err(Errno::INVAL);
                 }
                 let is_it = name == self.port(port)?.address.as_bytes();
-                return if is_it { Ok(Answer::Device(port)) } else { Err(Errno::NODEV) };
+                return if is_it { Ok(ReturnValue::Device(port)) } else { Err(Errno::NODEV) };
             }
             (FileKind::Device(_), abi::DEVICE_GET_INFO) => device_info(argument, caller)?,
             (FileKind::Device(_), abi::DEVICE_GET_REGION_INFO) => region_info(argument, caller)?,
@@ -231,7 +231,7 @@ impl<S> Machine<S> {
             (FileKind::Device(_), abi::DEVICE_SET_IRQS | abi::DEVICE_RESET) => return Err(Errno::NODEV),
             _ => return Err(Errno::NOTTY),
         };
-        Ok(Answer::Value(value))
+        Ok(ReturnValue::Value(value))
     }
 
     /// The group is in the container of the caller, which has an IOMMU.

@@ -49,7 +49,7 @@ pub(crate) fn take_eventfd(process: &OwnedFd, descriptor: i32) -> Result<OwnedFd
             taken => OwnedFd::from_raw_fd(taken as i32),
         }
     };
-    // Another file could make the device wait, or whoever is at its other end.
+    // Another file could make the device wait, or the process at its other end.
     match fs::read_link(format!("/proc/self/fd/{}", taken.as_raw_fd())) {
         Ok(path) if path.as_os_str() == "anon_inode:[eventfd]" => Ok(taken),
         _ => Err(Errno::INVAL),

@@ -119,7 +119,7 @@ pub(crate) fn receive_listener(socket: BorrowedFd) -> io::Result<Option<OwnedFd>
     let mut vector = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let mut control = [0u64; 3];
     // SAFETY: as in `join_device`; the kernel writes at most as much control data as there is room for, and a descriptor that
-    // it writes is one that nobody else has.
+    // it writes is one that nothing else has.
     unsafe {
         let mut message: libc::msghdr = mem::zeroed();
         message.msg_iov = &raw mut vector;
@@ -208,7 +208,7 @@ pub(crate) fn is_waiting(listener: BorrowedFd, call: &Call) -> bool {
 
 /// How a call ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum Outcome<'a> {
     Value(i64),
     Error(Errno),
     /// A new descriptor for this file.
@@ -218,13 +218,13 @@ pub(crate) enum Answer<'a> {
 }
 
 /// Ends a call. A caller that was killed meanwhile needs no answer.
-pub(crate) fn answer(listener: BorrowedFd, call: &Call, answer: Answer) {
+pub(crate) fn answer(listener: BorrowedFd, call: &Call, answer: Outcome) {
     let descriptor = listener.as_raw_fd();
     let (val, error, flags) = match answer {
-        Answer::Value(value) => (value, 0, 0),
-        Answer::Error(error) => (0, -error.raw_os_error(), 0),
-        Answer::Continue => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-        Answer::Descriptor(file) => {
+        Outcome::Value(value) => (value, 0, 0),
+        Outcome::Error(error) => (0, -error.raw_os_error(), 0),
+        Outcome::Continue => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Outcome::Descriptor(file) => {
             let add = libc::seccomp_notif_addfd {
                 id: call.id,
                 flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,

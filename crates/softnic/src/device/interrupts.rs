@@ -1,6 +1,6 @@
 //! Interrupts: causes, masks, vectors and how often they come (datasheet 7.3, 8.2.3.5).
 //!
-//! Causes of queues are looked for when somebody asks for interrupts, and not when a frame moves: a ring whose head is another
+//! Causes of queues are looked for when interrupts are queried, and not when a frame moves: a ring whose head is another
 //! one than before has moved some. While no cause is enabled, that costs one comparison.
 //!
 //! A cause is signalled once. A driver reads EICR to clear it, which a device behind plain memory does not see; therefore

@@ -55,14 +55,20 @@ impl Context {
 }
 
 impl Device {
-    /// Does what the descriptors of a frame of `bytes` bytes ask for. Returns its new length.
+    /// Does what the descriptors of a frame of `bytes` bytes request. Returns its new length.
     ///
-    /// `asked`: bits of all of them; `words`: the last one.
+    /// `requested`: bits of all of them; `words`: the last one.
     #[inline(never)]
-    pub(crate) fn offload(&mut self, index: usize, bytes: usize, asked: u64, words: u64) -> Result<usize, Malformed> {
+    pub(crate) fn offload(
+        &mut self,
+        index: usize,
+        bytes: usize,
+        requested: u64,
+        words: u64,
+    ) -> Result<usize, Malformed> {
         let frame = &mut *self.frames[index];
         let sent = frame.get_mut(..bytes).ok_or(Malformed::TooLong)?;
-        let (command, above) = (asked as u32, (asked >> 32) as u32);
+        let (command, above) = (requested as u32, (requested >> 32) as u32);
         let tag = if words as u32 & regs::TXD_DEXT != 0 {
             let [first, second] = &self.transmit[index].contexts;
             let context = if above & regs::TXD_OLINFO_IDX == 0 { first } else { second };
@@ -97,17 +103,17 @@ impl Device {
     }
 }
 
-/// Writes the checksums that a data descriptor asks for.
-fn insert_sums(context: &Context, asked: u32, frame: &mut [u8]) -> Result<(), Malformed> {
+/// Writes the checksums that a data descriptor requests.
+fn insert_sums(context: &Context, requested: u32, frame: &mut [u8]) -> Result<(), Malformed> {
     let (ip, transport) = (context.mac_bytes(), context.mac_bytes().saturating_add(context.ip_bytes()));
     // A header of IPv6 has no checksum.
-    if asked & regs::TXD_OLINFO_IXSM != 0 && context.command & regs::TXC_IPV4 != 0 {
+    if requested & regs::TXD_OLINFO_IXSM != 0 && context.command & regs::TXC_IPV4 != 0 {
         let header = frame.get_mut(ip..transport).ok_or(Malformed::BadOffload)?;
         if !insert_header_sum(header) {
             return Err(Malformed::BadOffload);
         }
     }
-    if asked & regs::TXD_OLINFO_TXSM != 0 {
+    if requested & regs::TXD_OLINFO_TXSM != 0 {
         let rest = frame.get_mut(transport..).ok_or(Malformed::BadOffload)?;
         if !context.transport().is_some_and(|transport| insert_transport_sum(transport, rest)) {
             return Err(Malformed::BadOffload);

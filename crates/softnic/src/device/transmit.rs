@@ -18,8 +18,8 @@ pub(crate) const PADDED_BYTES: usize = 60;
 const DONE: u64 = (regs::TXD_WB_DD as u64) << 32;
 /// Descriptors that are written back, of which nothing but DD is set.
 const WRITTEN_BACK: [[u64; 2]; BURST] = [[0, DONE]; BURST];
-/// In [`TransmitQueue::asked`]: the frame is malformed, and its remaining descriptors are skipped. The bit of the length of
-/// a descriptor, which asks for nothing.
+/// In [`TransmitQueue::requested`]: the frame is malformed, and its remaining descriptors are skipped. The bit of the length of
+/// a descriptor, which requests nothing.
 const SKIPPING: u64 = 1;
 
 /// State of a transmit queue and its ring.
@@ -30,8 +30,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) is_halted: bool,
     /// Bytes of the frame whose last descriptor has not come yet.
     filled: usize,
-    /// What the descriptors of that frame ask for, or [`SKIPPING`]; 0 for a frame that is sent as it is.
-    asked: u64,
+    /// What the descriptors of that frame request, or [`SKIPPING`]; 0 for a frame that is sent as it is.
+    requested: u64,
     /// The contexts that descriptors refer to (7.2.3.2.3).
     pub(crate) contexts: [Context; 2],
     /// TXDCTL.WTHRESH.
@@ -74,24 +74,24 @@ impl TransmitQueue {
     /// True between two descriptors of one frame.
     #[inline]
     pub(crate) fn is_amid_frame(&self) -> bool {
-        self.filled != 0 || self.asked != 0
+        self.filled != 0 || self.requested != 0
     }
 
     /// The device is done with these descriptors, which are those from the head on: writes them back that are due
-    /// (7.2.3.5). Without a threshold, those that ask for it; with one, all of them, this many at a time. On a fault, the index of the
+    /// (7.2.3.5). Without a threshold, those that request it; with one, all of them, this many at a time. On a fault, the index of the
     /// descriptor.
     #[inline]
     pub(crate) fn complete<M: DmaMemory>(&mut self, memory: &mut M, words: &[[u64; 2]]) -> Result<(), (u32, DmaFault)> {
-        let asks = |words: &[u64; 2]| words[1] as u32 & regs::TXD_RS != 0;
+        let wants_status = |words: &[u64; 2]| words[1] as u32 & regs::TXD_RS != 0;
         let number = words.len() as u32;
         let is_one_by_one = match self.write_threshold {
-            0 => !words.iter().all(asks),
+            0 => !words.iter().all(wants_status),
             // More than a ring is not written back at once.
             _ => number > 1 && self.unwritten.saturating_add(number) > self.ring.descriptors(),
         };
         if is_one_by_one && let [first, rest @ ..] = words {
             self.ring.advance();
-            self.unwritten = self.unwritten.saturating_add(u32::from(self.write_threshold > 0 || asks(first)));
+            self.unwritten = self.unwritten.saturating_add(u32::from(self.write_threshold > 0 || wants_status(first)));
             self.write_back_due(memory)?;
             return self.complete(memory, rest);
         }
@@ -217,11 +217,11 @@ impl Device {
         } else {
             let bytes = (command & regs::TXD_DTALEN_MASK) as usize;
             let end = command & regs::TXD_EOP != 0;
-            let (filled, asked) = (queue.filled, queue.asked);
+            let (filled, requested) = (queue.filled, queue.requested);
             // What is left of the longest frame, as far as this descriptor fills it.
             let into = self.frames[index].get_mut(filled..).and_then(|rest| rest.get_mut(..bytes));
             let into = match into {
-                _ if asked & SKIPPING != 0 => None,
+                _ if requested & SKIPPING != 0 => None,
                 Some([]) => {
                     self.malformed(index, place, Malformed::ZeroLength);
                     None
@@ -234,7 +234,7 @@ impl Device {
             };
             if let Some(into) = into {
                 let queue = &mut self.transmit[index];
-                queue.asked |= words & ASKS;
+                queue.requested |= words & ASKS;
                 if let Err(fault) = memory.read(address, into) {
                     self.halt(index, place, Target::Buffer, fault);
                     return false;
@@ -274,17 +274,17 @@ impl Device {
     #[inline]
     fn end_frame(&mut self, index: usize, place: u32, words: u64, wire: &mut impl FnMut(&[u8])) {
         let mut bytes = std::mem::take(&mut self.transmit[index].filled);
-        let asked = self.transmit[index].asked;
-        if asked != 0 {
-            self.transmit[index].asked = 0;
-            if asked & SKIPPING != 0 {
+        let requested = self.transmit[index].requested;
+        if requested != 0 {
+            self.transmit[index].requested = 0;
+            if requested & SKIPPING != 0 {
                 return;
             }
-            match self.offload(index, bytes, asked, words) {
+            match self.offload(index, bytes, requested, words) {
                 Ok(longer) => bytes = longer,
                 Err(problem) => {
                     self.malformed(index, place, problem);
-                    self.transmit[index].asked = 0;
+                    self.transmit[index].requested = 0;
                     return;
                 }
             }
@@ -295,7 +295,7 @@ impl Device {
         }
         if bytes < HEADER_BYTES {
             self.malformed(index, place, Malformed::TooShort);
-            self.transmit[index].asked = 0;
+            self.transmit[index].requested = 0;
             return;
         }
         if self.is_link_up() {
@@ -307,8 +307,8 @@ impl Device {
 
     fn malformed(&mut self, index: usize, place: u32, problem: Malformed) {
         let queue = &mut self.transmit[index];
-        if queue.asked & SKIPPING == 0 {
-            queue.asked = SKIPPING;
+        if queue.requested & SKIPPING == 0 {
+            queue.requested = SKIPPING;
             self.events.push(Event::Malformed { queue: index as u32, index: place, problem });
         }
     }

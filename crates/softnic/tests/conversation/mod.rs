@@ -324,19 +324,19 @@ impl<S: Source> Conversation<S> {
         for bit in [regs::TXD_EOP, regs::TXD_RS, regs::TXD_IFCS, regs::TXD_VLE, regs::TXD_TSE] {
             command |= if self.source.once_in(2) { bit } else { 0 };
         }
-        let mut asked = 0;
+        let mut options = 0;
         for bit in [regs::TXD_OLINFO_IDX, regs::TXD_OLINFO_CC, regs::TXD_OLINFO_IXSM, regs::TXD_OLINFO_TXSM] {
-            asked |= if self.source.once_in(3) { bit } else { 0 };
+            options |= if self.source.once_in(3) { bit } else { 0 };
         }
         if self.source.once_in(4) {
             // Where to sum from and where to put it, near the ends of the frame.
             command = command & !(regs::TXD_DEXT | regs::TXD_DTYP_MASK) | self.source.any_of(&[0, regs::TXL_IC]);
             let at = self.source.near(length, 1) as u32;
             command |= at << regs::TXL_CSO_SHIFT & regs::TXL_CSO_MASK;
-            asked = (self.source.near(length, 1) as u32) << regs::TXL_TAG_CSS_SHIFT & regs::TXL_TAG_CSS_MASK;
+            options = (self.source.near(length, 1) as u32) << regs::TXL_TAG_CSS_SHIFT & regs::TXL_TAG_CSS_MASK;
         }
         let total = self.source.near(length, 1) << regs::TXD_OLINFO_PAYLEN_SHIFT & 0xffff_ffff;
-        [address, length | u64::from(command) | (u64::from(asked) | total) << 32]
+        [address, length | u64::from(command) | (u64::from(options) | total) << 32]
     }
 
     /// A frame in several descriptors, behind a context that fits it or not, and the tail behind it.

@@ -29,7 +29,7 @@ impl Process {
         file: FileKind,
         request: u32,
         words: &[u32],
-    ) -> Result<Answer, Errno> {
+    ) -> Result<ReturnValue, Errno> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.memory.borrow_mut()[..bytes.len()].copy_from_slice(&bytes);
         machine.handle(file, request, ARGUMENT, self)
@@ -41,8 +41,8 @@ impl Process {
 
     /// Sets a container up, with the first port.
     fn set_up(&mut self, machine: &mut Machine<i32>) {
-        assert_eq!(self.ask(machine, FileKind::Group(0), abi::GROUP_SET_CONTAINER, &[7]), Ok(Answer::Value(0)));
-        assert_eq!(machine.handle(FileKind::Container, abi::SET_IOMMU, abi::TYPE1, self), Ok(Answer::Value(0)));
+        assert_eq!(self.ask(machine, FileKind::Group(0), abi::GROUP_SET_CONTAINER, &[7]), Ok(ReturnValue::Value(0)));
+        assert_eq!(machine.handle(FileKind::Container, abi::SET_IOMMU, abi::TYPE1, self), Ok(ReturnValue::Value(0)));
     }
 }
 
@@ -104,7 +104,7 @@ fn a_device_is_given_out_after_its_group_has_a_container_with_an_iommu() {
     assert_eq!(machine.handle(FileKind::Container, abi::SET_IOMMU, abi::TYPE1, &mut driver), Err(Errno::INVAL));
     assert_eq!(driver.ask(&mut machine, group, abi::GROUP_GET_DEVICE_FD, &name), Err(Errno::INVAL));
     driver.set_up(&mut machine);
-    assert_eq!(driver.ask(&mut machine, group, abi::GROUP_GET_DEVICE_FD, &name), Ok(Answer::Device(0)));
+    assert_eq!(driver.ask(&mut machine, group, abi::GROUP_GET_DEVICE_FD, &name), Ok(ReturnValue::Device(0)));
     assert_eq!(driver.ask(&mut machine, FileKind::Group(1), abi::GROUP_GET_DEVICE_FD, &name), Err(Errno::INVAL));
     assert_eq!(driver.ask(&mut machine, group, abi::GROUP_GET_DEVICE_FD, &[0x30]), Err(Errno::NODEV));
     assert_eq!(machine.handle(FileKind::Container, abi::SET_IOMMU, abi::TYPE1, &mut driver), Err(Errno::INVAL));
@@ -131,7 +131,10 @@ fn a_group_that_leaves_its_container_resets_its_device_and_takes_its_memory_away
         .ask(&mut machine, FileKind::Container, abi::IOMMU_MAP_DMA, &[32, 3, 0x1000, 0, 0x2000, 0, 0x1000, 0])
         .expect("valid");
     assert_eq!(driver.mapped, [(0x2000, 0x1000, 0x1000)]);
-    assert_eq!(driver.ask(&mut machine, FileKind::Group(0), abi::GROUP_UNSET_CONTAINER, &[]), Ok(Answer::Value(0)));
+    assert_eq!(
+        driver.ask(&mut machine, FileKind::Group(0), abi::GROUP_UNSET_CONTAINER, &[]),
+        Ok(ReturnValue::Value(0))
+    );
     assert_eq!((driver.resets.len(), driver.mapped.len()), (1, 0));
     assert_eq!(driver.ask(&mut machine, FileKind::Group(0), abi::GROUP_UNSET_CONTAINER, &[]), Err(Errno::INVAL));
     driver.set_up(&mut machine);
@@ -155,9 +158,9 @@ fn memory_is_of_whole_pages_and_of_no_more_than_there_are_addresses() {
         assert_eq!(driver.ask(&mut machine, container, abi::IOMMU_MAP_DMA, &words), Err(Errno::INVAL), "{at}");
     }
     assert_eq!(driver.mapped, []);
-    assert_eq!(driver.ask(&mut machine, container, abi::IOMMU_MAP_DMA, &good), Ok(Answer::Value(0)));
+    assert_eq!(driver.ask(&mut machine, container, abi::IOMMU_MAP_DMA, &good), Ok(ReturnValue::Value(0)));
     let all = [24, 0, 0, 0, 0xffff_f000, 0xffff_ffff];
-    assert_eq!(driver.ask(&mut machine, container, abi::IOMMU_UNMAP_DMA, &all), Ok(Answer::Value(0)));
+    assert_eq!(driver.ask(&mut machine, container, abi::IOMMU_UNMAP_DMA, &all), Ok(ReturnValue::Value(0)));
     assert_eq!(driver.word(4), 0x1000, "the bytes that were unmapped");
 }
 
@@ -235,8 +238,8 @@ fn interrupts_that_cannot_be_set_change_none() {
         (&[20, abi::SET_NONE | abi::SET_MASK, abi::IRQ_MSIX, 0, 1], Errno::NOTTY),
         (&[19, TRIGGER, abi::IRQ_MSIX, 0, 1, 100], Errno::INVAL),
     ] {
-        let asked = driver.ask(&mut machine, FileKind::Device(0), abi::DEVICE_SET_IRQS, words);
-        assert_eq!(asked, Err(error), "{words:?}");
+        let result = driver.ask(&mut machine, FileKind::Device(0), abi::DEVICE_SET_IRQS, words);
+        assert_eq!(result, Err(error), "{words:?}");
         assert!(!machine.has_signals(0));
     }
 }
