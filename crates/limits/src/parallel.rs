@@ -43,7 +43,7 @@ pub fn run_parallel(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Resu
                 scope.spawn(move || -> Result<(), Unsupported> {
                     let pinned = affinity::pin(cpu);
                     let mut work = make(place + 1);
-                    // Whoever cannot work still comes to the gate, or the others would wait for ever.
+                    // A thread that cannot work still comes to the gate, or the others would wait for ever.
                     loop {
                         gate.wait();
                         if passes.load(Ordering::Acquire) == 0 {

@@ -76,7 +76,7 @@ mod tests {
     fn what_is_tried_agrees_with_what_the_settings_say() {
         let abilities = abilities(&Tree::machine());
         assert!(abilities.cpus >= 1);
-        // Whoever may sample the machine may sample the kernel below its own processes, and these without it.
+        // A process that may sample the machine may sample the kernel below its own processes, and these without it.
         assert!(abilities.machine_sampling.is_err() || abilities.kernel_sampling.is_ok());
         assert!(abilities.kernel_sampling.is_err() || abilities.sampling.is_ok());
         assert!(abilities.descriptors.is_none_or(|most| most > 0));

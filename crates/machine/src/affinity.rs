@@ -58,7 +58,7 @@ pub struct Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Whoever took CPUs away meanwhile knows better.
+        // CPUs that were taken away meanwhile are not given back.
         let _ = set_allowed(&self.before);
     }
 }

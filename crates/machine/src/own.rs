@@ -197,7 +197,7 @@ fn check_opened(path: &Path, facts: &Metadata, whose: Ownership) -> Result<(), N
 fn open_with(options: &mut OpenOptions, path: &Path, whose: Ownership) -> Result<File, NotOurs> {
     // Before it is opened, so that what is wrong has a name, and as opening a device may do something.
     check_file(path, whose)?;
-    // Whoever exchanges it in between gains nothing: no link is followed, no pipe waited for, and what was opened is
+    // Exchanging it in between gains nothing: no link is followed, no pipe waited for, and what was opened is
     // looked at again.
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).map_err(io_error(path))?;
     let facts = file.metadata().map_err(io_error(path))?;

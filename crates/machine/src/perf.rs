@@ -41,7 +41,7 @@ pub enum Target {
     ThisThread,
     /// A thread that runs, and what it starts from now on.
     Thread(i32),
-    /// Whoever is on the CPU.
+    /// Any process on the CPU.
     Everyone,
 }
 

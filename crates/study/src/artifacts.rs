@@ -1,7 +1,7 @@
 //! Builds, demos and files of a study in its directory, by their content: what ran is what was shipped.
 //!
 //! `builds/<sha256>/<name>` holds a file or a directory; `builds/contents.json` says which path of the study file is
-//! which. Whoever runs cells checks the content first.
+//! which. The content is checked before cells run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -69,7 +69,7 @@ mod tests {
         symlink(&victim, guessed).expect("it is writable");
         write(&path, b"{}").expect("the name of its own is free");
         copy(&path, &place.path().join("copy")).expect("the name of its own is free");
-        // Whoever waits at the name itself is replaced, not followed.
+        // What stands at the name itself is replaced, not followed.
         symlink(&victim, place.path().join("other.json")).expect("it is writable");
         write(&place.path().join("other.json"), b"{}").expect("it is writable");
         assert_eq!(fs::read(&victim).expect("it is there"), b"precious");

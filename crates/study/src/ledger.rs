@@ -1,7 +1,7 @@
 //! The ledger: what came of each cell on one machine, in a SQLite file that survives any end of its writer.
 //!
 //! A cell is claimed, runs, its samples are written under a temporary name, synced and renamed, and only then is it
-//! committed as done. Whoever opens the ledger next finds the cells that were cut short, and runs them again; a cell
+//! committed as done. The next process that opens the ledger finds the cells that were cut short, and runs them again; a cell
 //! that is done is never run again. `docs/formats/ledger.md` draws the tables.
 #![deny(clippy::indexing_slicing)]
 
@@ -274,7 +274,7 @@ impl Ledger {
     pub fn plan(&mut self, cells: impl Iterator<Item = Row>) -> Result<(), LedgerError> {
         let cells: Vec<Row> = cells.collect();
         let planned = digest(&cells);
-        // Whoever goes on with a study of many cells need not write them all again.
+        // A study of many cells that is continued does not write them all again.
         if self.note(PLANNED)?.as_ref() == Some(&planned) {
             return Ok(());
         }

@@ -149,7 +149,7 @@ pub fn to_json(results: &Results) -> Result<String, serde_json::Error> {
 pub fn frames(cell: &Cell, dir: &Path) -> Result<Vec<Vec<u64>>, LoadError> {
     let Some(name) = &cell.samples else { return Ok(Vec::new()) };
     let path = dir.join(name);
-    // Whoever wrote the results must not make a report read other files of its reader.
+    // A file of results must not make a report read other files of its reader.
     if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(LoadError::Unfit { path, problem: "expected a samples file inside of the study".to_owned() });
     }

@@ -5,11 +5,13 @@ use std::fs;
 use std::path::Path;
 
 /// Each with what is written instead.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 11] = [
     ("in the place of", "in place of, instead of"),
     ("for want of", "for lack of"),
     ("anew", "again"),
     ("told apart", "distinguished"),
+    ("whoever", "the caller, the user, a process that"),
+    ("Whoever", "the caller, the user, a process that"),
     ("Deed", "an action, by its name"),
     ("Happening", "an event, by its name"),
     ("Whose", "an owner"),

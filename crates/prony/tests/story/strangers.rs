@@ -221,7 +221,7 @@ fn the_command_of_a_demo_runs_without_confirmation_only_where_it_was_recorded() 
     let trusted = replay(&forged, &|command| {
         command.arg("--trust-demo");
     });
-    assert!(attack.marker.exists(), "whoever trusts it gets all of it: {}", said(&trusted));
+    assert!(attack.marker.exists(), "a user who trusts it gets all of it: {}", said(&trusted));
 
     // What prony makes of a demo that is known is known.
     let public = attack.story.scratch.arg("public.demo");
