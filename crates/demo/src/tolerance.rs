@@ -6,14 +6,14 @@
 //!
 //! Where datagrams are packed, a decoder names the fields in them, and rules name those fields.
 
+mod alignment;
 mod decoded;
 mod drift;
 mod number;
 mod rules;
 
-pub use decoded::{
-    DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldComparison, Moved, is_same,
-};
+pub use alignment::{Alignment, Moved};
+pub use decoded::{DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldComparison, is_same};
 pub use drift::{Drift, FieldDrift, Growth, ToleranceSummary};
 pub use number::NumberKind;
 pub use rules::RuleError;

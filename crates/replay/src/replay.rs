@@ -26,11 +26,10 @@ use crate::server::launch::Launched;
 use crate::server::library::Libraries;
 use crate::server::program::{self, Program, ProgramError};
 use crate::verdict::cause;
-use crate::verdict::compare;
-use crate::verdict::decoded::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, RecordPosition};
 use crate::verdict::listings;
+use crate::verdict::tolerated::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::traced;
 use crate::verdict::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
@@ -490,7 +489,6 @@ impl<'a> Replayer<'a> {
             report.causes = cause::causes(&report);
             return Ok(report);
         }
-        let is_decoded = !options.decoder.is_empty();
         let excluded = demo.header().excluded_objects.clone();
         let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
         let unsearched = unsearched_names(demo, &program.path);
@@ -513,8 +511,7 @@ impl<'a> Replayer<'a> {
             explained: options.explain,
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
-            tolerant: options.tolerance.is_some() || is_decoded,
-            decoded: is_decoded,
+            tolerant: options.tolerance.is_some() || !options.decoder.is_empty(),
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
         };
@@ -557,10 +554,8 @@ impl<'a> Replayer<'a> {
             let circumstances =
                 Circumstances { cwd, demo_inode: self.demo_inode, recorded_for_ns: recorded_ns, replay_began: began };
             examine(&mut report, demo, &outcome, &circumstances)?;
-            if is_decoded {
-                judge_decoded(demo, options, &outcome.observed, &mut report)?;
-            } else if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
-                judge(demo, rules, &outcome.observed, &mut report)?;
+            if setup.tolerant {
+                judge(demo, options, &outcome.observed, &mut report)?;
             }
             if report.divergence.is_some() {
                 break;
@@ -800,27 +795,8 @@ fn divergence<R: io::Read + io::Seek>(
     })
 }
 
+/// Compares the outputs by the rules. They may differ long before the build leaves its demo.
 fn judge<R: io::Read + io::Seek>(
-    demo: &mut Demo<R>,
-    rules: &Rules,
-    observed: &[Observed],
-    report: &mut ReplayReport,
-) -> Result<(), DemoError> {
-    let (summary, unexcused) = compare::judge(demo, rules, observed)?;
-    if unexcused.is_none() {
-        // The player counts the outputs that were equal; those that a rule excused were compared too.
-        report.counted.outputs += observed.len() as u64;
-        report.counted.output_bytes += observed.iter().map(|output| output.bytes.len() as u64).sum::<u64>();
-    }
-    report.tolerance = Some(summary);
-    if let Some(output) = unexcused {
-        report.divergence = Some(diverged::from_output(demo, output)?);
-    }
-    Ok(())
-}
-
-/// As [`judge`], by the fields that a decoder finds. They may differ long before the build leaves its demo.
-fn judge_decoded<R: io::Read + io::Seek>(
     demo: &mut Demo<R>,
     options: &ReplayOptions,
     observed: &[Observed],
@@ -834,7 +810,7 @@ fn judge_decoded<R: io::Read + io::Seek>(
         stop: options.stop.as_deref(),
         end: report.divergence.as_ref().map(|found| (found.process, found.record)),
     };
-    let (summary, unlike) = decoded::judge(demo, &comparison, observed).map_err(|error| match error {
+    let (summary, unlike) = tolerated::judge(demo, &comparison, observed).map_err(|error| match error {
         JudgeError::Demo(error) => ReplayError::Demo(error),
         JudgeError::Decoder(DecoderError::Interrupted) => ReplayError::Interrupted,
         JudgeError::Decoder(error) => ReplayError::Decoder(error),

@@ -186,21 +186,6 @@ pub struct DifferenceAt {
     pub within: Option<f64>,
 }
 
-/// An output that a build sent in another frame than the recording has it in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Moved {
-    /// Frame in which it was recorded.
-    pub frame: u64,
-    /// Frame in which the build sent it.
-    pub replayed_frame: u64,
-    /// Record of the output, in its process.
-    pub record: u64,
-    /// Process.
-    pub process: u16,
-    /// Address that it was sent to.
-    pub peer: String,
-}
-
 /// Differences of the fields that one rule names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DecodedDrift {
@@ -248,18 +233,6 @@ pub struct DecodedSummary {
     pub outputs: u64,
     /// Of these, outputs that the build sent with other bytes.
     pub outputs_differing: u64,
-    /// Outputs of the build that the recording does not have.
-    pub outputs_added: u64,
-    /// Recorded outputs that the build did not send.
-    pub outputs_not_sent: u64,
-    /// Recorded outputs that the build sent in an earlier frame.
-    pub outputs_early: u64,
-    /// Recorded outputs that the build sent in a later frame.
-    pub outputs_late: u64,
-    /// Frames that an output was early or late, at most.
-    pub frames_apart: u64,
-    /// The first output that was early or late.
-    pub first_moved: Option<Moved>,
     /// Recorded outputs in which the decoder found nothing, whose bytes were compared.
     pub outputs_opaque: u64,
     /// Outputs that differ in bytes and in no field.
@@ -276,17 +249,6 @@ pub struct DecodedSummary {
     pub first_discrete: Option<DifferenceAt>,
     /// The first difference that is larger than its rule allows.
     pub first_beyond: Option<DifferenceAt>,
-}
-
-impl DecodedSummary {
-    /// Counts an output that was early or late.
-    pub fn add_moved(&mut self, moved: Moved) {
-        *(if moved.replayed_frame < moved.frame { &mut self.outputs_early } else { &mut self.outputs_late }) += 1;
-        self.frames_apart = self.frames_apart.max(moved.frame.abs_diff(moved.replayed_frame));
-        if self.first_moved.as_ref().is_none_or(|first| (moved.frame, moved.record) < (first.frame, first.record)) {
-            self.first_moved = Some(moved);
-        }
-    }
 }
 
 /// Gathers what differs in decoded fields.

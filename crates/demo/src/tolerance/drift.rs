@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{DecodedSummary, Rules, Tolerated};
+use super::{Alignment, DecodedSummary, Rules, Tolerated};
 
 /// Gathers the tolerated differences of one replay.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +40,8 @@ pub struct ToleranceSummary {
     pub outputs_differing: u64,
     /// Fields that differed, over all outputs.
     pub fields_differing: u64,
+    /// Outputs that are early or late, or on one side only.
+    pub alignment: Alignment,
     /// Fields of the rules that differed at least once, in the order of the file.
     pub fields: Vec<FieldDrift>,
     /// What a decoder found, if there was one.
@@ -50,8 +52,7 @@ pub struct ToleranceSummary {
 impl ToleranceSummary {
     /// True if anything was not as recorded: in an output, in their number, or in the frame that they were sent in.
     pub fn has_differences(&self) -> bool {
-        let is_moved = |found: &DecodedSummary| found.outputs_early + found.outputs_late + found.outputs_added > 0;
-        self.outputs_differing > 0 || self.decoded.as_ref().is_some_and(is_moved)
+        self.outputs_differing > 0 || !self.alignment.is_level()
     }
 }
 
@@ -155,6 +156,7 @@ impl Drift {
             outputs_judged: self.outputs_judged,
             outputs_differing: self.outputs_differing,
             fields_differing: self.fields_differing,
+            alignment: Alignment::default(),
             fields: fields.collect(),
             decoded: None,
         }

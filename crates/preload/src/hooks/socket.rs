@@ -264,8 +264,8 @@ pub(super) unsafe fn sent(
                 true => &[],
                 false => std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize),
             };
-            value = match player::is_decoded() && !descriptors::is_internal(fd) {
-                true => decoded(thread, Sending { op, fd, to, total, runs }),
+            value = match player::is_tolerant() && !descriptors::is_internal(fd) {
+                true => tolerated(thread, Sending { op, fd, to, total, runs }),
                 false => compared(thread, Sending { op, fd, to, total, runs }),
             };
         }
@@ -292,9 +292,9 @@ unsafe fn compared(thread: *mut Thread, sending: Sending<impl Iterator<Item = pl
     }
 }
 
-/// Answers an output that a decoder is to read, and that may have another length or no record.
+/// Answers an output that is compared outside, and that may have another length or no record.
 #[cold]
-unsafe fn decoded(thread: *mut Thread, sending: Sending<impl Iterator<Item = player::Run> + Clone>) -> ssize_t {
+unsafe fn tolerated(thread: *mut Thread, sending: Sending<impl Iterator<Item = player::Run> + Clone>) -> ssize_t {
     // SAFETY: as in `compared`.
     unsafe {
         let Sending { op, fd, to, total, runs } = sending;

@@ -21,7 +21,7 @@ mod turns;
 mod window;
 
 pub use clocks::{clock, take_reading};
-pub use compare::{Run, Sending, compare_address, compare_content, compare_output, is_decoded};
+pub use compare::{Run, Sending, compare_address, compare_content, compare_output, is_tolerant};
 pub use result::{CallResult, Given};
 
 use super::addresses;
@@ -433,7 +433,7 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         while place_of(thread, (*thread).cursor) < stands && has_next(thread) {
             let passed = (*thread).cursor;
             let matters = match class(passed) {
-                Some(Class::Output) => !is_decoded(),
+                Some(Class::Output) => !is_tolerant(),
                 class => class == Some(Class::Input),
             };
             let lost = matters && (*passed).ret > 0;

@@ -64,7 +64,7 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
     }
 }
 
-/// The record of an output that a decoder is to read: the next one in the frame to the same address. `None` where the
+/// The record of an output that may differ: the next one in the frame to the same address. `None` where the
 /// recording has no such output and it was handed out.
 ///
 /// A build whose packets differ in length may fill more of them, or fewer, than the recorded one.
@@ -137,7 +137,7 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
         }
         // The demo has no wait any more: what it does have would be lost.
         let matters = |record: *const Head| {
-            let is_output = class(record) == Some(Class::Output) && !compare::is_decoded();
+            let is_output = class(record) == Some(Class::Output) && !compare::is_tolerant();
             let moved = (is_output || class(record) == Some(Class::Input)) && (*record).ret > 0;
             (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
         };
@@ -182,7 +182,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
                 Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
                     count!(thread, resynced, 1);
                 }
-                Some(Class::Output) if compare::is_decoded() => {
+                Some(Class::Output) if compare::is_tolerant() => {
                     if (*record).ret > 0 {
                         compare::unsent(thread, record);
                     }

@@ -130,6 +130,9 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         Cause::Libraries(_) => "record again with the local libraries, or replay where the recorded ones are \
                                 installed"
             .to_owned(),
+        Cause::ClockReads(..) => {
+            "if the shift itself is no concern, allow more `frames` in the --tolerance file".to_owned()
+        }
         Cause::CloseNumbers => {
             "if the difference is only rounding, list these numbers in a --tolerance file".to_owned()
         }

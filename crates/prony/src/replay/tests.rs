@@ -302,6 +302,7 @@ fn every_cause_has_its_words_and_its_next_step() {
         Cause::Written(file()),
         Cause::ChangedFiles(file()),
         Cause::Libraries(vec!["/lib/libz.so.1".to_owned()]),
+        Cause::ClockReads(60, 87),
         Cause::CloseNumbers,
         Cause::ReplacedProgram,
         Cause::OtherBuild,

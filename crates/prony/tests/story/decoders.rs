@@ -153,7 +153,7 @@ fn fields_of_a_packed_protocol_are_compared_whatever_its_datagrams_are() {
     assert_eq!((smaller.code, &smaller.answer["verdict"]), (1, &"tolerant".into()), "{smaller}");
     let decoded = &smaller.answer["tolerance"]["decoded"];
     assert_eq!(decoded["values_differing"], 0, "{smaller}");
-    assert!(decoded["outputs_added"].as_u64() > Some(100), "{smaller}");
+    assert!(smaller.answer["tolerance"]["alignment"]["added"].as_u64() > Some(100), "{smaller}");
     // And in fewer, from the other side: what was recorded and not sent.
     let scratch = Scratch::new("points-small");
     let address = free_address();
@@ -164,7 +164,7 @@ fn fields_of_a_packed_protocol_are_compared_whatever_its_datagrams_are() {
     assert_eq!((larger.code, &larger.answer["verdict"]), (1, &"tolerant".into()), "{larger}");
     let decoded = &larger.answer["tolerance"]["decoded"];
     assert_eq!(decoded["values_differing"], 0, "{larger}");
-    assert!(decoded["outputs_not_sent"].as_u64() > Some(100), "{larger}");
+    assert!(larger.answer["tolerance"]["alignment"]["not_sent"].as_u64() > Some(100), "{larger}");
 }
 
 #[test]
@@ -180,20 +180,27 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     assert_eq!((late.code, &late.answer["verdict"]), (1, &"tolerant".into()), "{late}");
     let decoded = &late.answer["tolerance"]["decoded"];
     let moved = |answer: &serde_json::Value, name: &str| answer[name].as_u64().expect("a number");
-    assert_eq!((moved(decoded, "outputs_early"), moved(decoded, "frames_apart")), (0, 1), "{late}");
-    assert!((100..=u64::from(FRAMES)).contains(&moved(decoded, "outputs_late")), "{late}");
-    let first = &decoded["first_moved"];
+    let alignment = &late.answer["tolerance"]["alignment"];
+    assert_eq!((moved(alignment, "early"), moved(alignment, "frames_apart")), (0, 1), "{late}");
+    assert!((100..=u64::from(FRAMES)).contains(&moved(alignment, "late")), "{late}");
+    let first = &alignment["first_moved"];
     assert_eq!(moved(first, "replayed_frame"), moved(first, "frame") + 1, "{late}");
     assert!((75..=85).contains(&moved(first, "frame")), "{late}");
-    for (part, whole) in
-        [("outputs_differing", "outputs"), ("values_differing", "values"), ("outputs_not_sent", "outputs")]
-    {
+    for (part, whole) in [("outputs_differing", "outputs"), ("values_differing", "values")] {
         assert!(moved(decoded, part) <= moved(decoded, whole), "{part} of {whole}: {late}");
     }
     assert_eq!(decoded["discrete"].as_array().map(Vec::len), Some(0), "{late}");
     let [drift] = &decoded["fields"].as_array().expect("fields")[..] else { panic!("one rule was needed: {late}") };
     let largest = drift["largest"].as_f64().expect("a number");
     assert!((0.75..=0.875).contains(&largest), "the drift is that of outputs that belong together: {late}");
+
+    // By their bytes, without a decoder.
+    let bytes = points.scratch.write("bytes.toml", "[[datagram]]\nfields = [{ at = 0, length = 1, mask = true }]\n");
+    let bytes = points.replay(&["--tolerance", &bytes], &points.build(&["-DBEHIND=frame>=80"]));
+    assert_eq!((bytes.code, &bytes.answer["verdict"]), (1, &"tolerant".into()), "{bytes}");
+    let alignment = &bytes.answer["tolerance"]["alignment"];
+    assert!(moved(alignment, "late") >= 100 && moved(alignment, "early") == 0, "{bytes}");
+    assert_eq!(bytes.answer["tolerance"]["outputs_differing"], 0, "{bytes}");
 
     // No frame is allowed.
     let strict = points.scratch.write("strict.toml", format!("frames = 0\n{RULES}"));
@@ -204,8 +211,9 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     let skipped = points.replay(&flags, &points.build(&["-DSKIPPED=80"]));
     assert_eq!((skipped.code, &skipped.answer["verdict"]), (1, &"diverged".into()), "{skipped}");
     let decoded = &skipped.answer["tolerance"]["decoded"];
-    assert_eq!((moved(decoded, "outputs_late"), moved(decoded, "outputs_early")), (0, 0), "{skipped}");
-    assert!((1..=4).contains(&moved(decoded, "outputs_not_sent")), "{skipped}");
+    let alignment = &skipped.answer["tolerance"]["alignment"];
+    assert_eq!((moved(alignment, "late"), moved(alignment, "early")), (0, 0), "{skipped}");
+    assert!((1..=4).contains(&moved(alignment, "not_sent")), "{skipped}");
     assert_eq!(decoded["first_discrete"]["field"], "frame", "{skipped}");
 
     // The other way: recorded a frame behind, and a build that catches up.
@@ -217,8 +225,9 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     let early = replay(&scratch, &demo, &flags, &build(&["-DBEHIND=frame<80"]));
     assert_eq!((early.code, &early.answer["verdict"]), (1, &"tolerant".into()), "{early}");
     let decoded = &early.answer["tolerance"]["decoded"];
-    assert_eq!((moved(decoded, "outputs_late"), moved(decoded, "frames_apart")), (0, 1), "{early}");
-    assert!(moved(decoded, "outputs_early") >= 100, "{early}");
+    let alignment = &early.answer["tolerance"]["alignment"];
+    assert_eq!((moved(alignment, "late"), moved(alignment, "frames_apart")), (0, 1), "{early}");
+    assert!(moved(alignment, "early") >= 100, "{early}");
     assert_eq!(moved(decoded, "values_differing"), 0, "{early}");
 }
 

@@ -105,7 +105,7 @@ impl Channel {
     }
 
     /// A channel for a replay of `tapes`, with room for the times of `frames` frames, `together` in an entry. With
-    /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`]. What was recorded past libc is
+    /// `tolerant`, outputs that differ are handed out by [`Channel::drain`], whatever their length and number. What was recorded past libc is
     /// answered from the tape.
     ///
     /// # Errors
@@ -154,11 +154,6 @@ impl Channel {
         let control = self.control();
         control.begun_unix_ns.store(clock.begun_unix_ns, Ordering::Relaxed);
         control.recorded_unix_ns.store(clock.recorded_unix_ns, Ordering::Relaxed);
-    }
-
-    /// Lets outputs have any length, as a decoder compares what is in them; only where differences are tolerated.
-    pub(crate) fn compare_decoded(&self, decoded: bool) {
-        self.control().decoded.store(decoded, Ordering::Relaxed);
     }
 
     /// An empty file in memory, to build a tape in.

@@ -93,6 +93,9 @@ pub enum Cause {
     Libraries(Vec<String>),
     /// Numbers in the output that are close to the recorded ones.
     CloseNumbers,
+    /// The build reads its clock more often than recorded, or less, so that what it sends by time goes out in other frames: reads
+    /// that were added and skipped.
+    ClockReads(u64, u64),
     /// The program at the recorded place is another one now.
     ReplacedProgram,
     /// The build is another one than the recorded, or has other arguments.
@@ -124,6 +127,7 @@ impl Cause {
             Cause::ChangedFiles(_) => "changed_files",
             Cause::Libraries(_) => "libraries",
             Cause::CloseNumbers => "close_numbers",
+            Cause::ClockReads(..) => "clock_reads",
             Cause::ReplacedProgram => "replaced_program",
             Cause::OtherBuild => "other_build",
             Cause::Processor(_) => "processor",

@@ -49,8 +49,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) architecture: Architecture,
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
-    /// Outputs are compared by what a decoder reads in them.
-    pub(crate) decoded: bool,
     pub(crate) watchdog: Duration,
     /// True if the build keeps what explains a divergence.
     pub(crate) explained: bool,
@@ -261,7 +259,6 @@ pub(crate) fn run_once(
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
-    channel.compare_decoded(setup.decoded);
     if setup.explained {
         channel.explain();
     }
@@ -287,7 +284,7 @@ pub(crate) fn run_once(
         Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
     };
     let mut server = launch.start(&channel, setup.libraries)?;
-    let limit = most_observed(setup, tape);
+    let limit = most_observed(tape);
     let mut observed = Observations { merger: Merger::default(), all: Vec::new(), bytes: 0, limit };
     let Watched { status, starved, mut broken } =
         watch(setup, &mut channel, &mut server, feeding.as_ref(), &mut observed, progress)?;
@@ -386,10 +383,9 @@ struct Observations {
     limit: u64,
 }
 
-/// Bytes of outputs that a build may hand out: as many as were recorded, as each is as long as its record. Where a decoder
-/// reads them they may be of any length, and several times as many are still no flood.
-fn most_observed(setup: &Setup, tape: &Tape) -> u64 {
-    if setup.decoded { tape.output_bytes.saturating_mul(4).saturating_add(16 << 20) } else { tape.output_bytes }
+/// Bytes of outputs that a build may hand out: outputs may be longer than recorded, and several times as many are still no flood.
+fn most_observed(tape: &Tape) -> u64 {
+    tape.output_bytes.saturating_mul(4).saturating_add(16 << 20)
 }
 
 impl Observations {

@@ -45,6 +45,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     causes.extend(some(&around.written_by_others, Cause::WrittenByOthers));
     match (around.recorded_build, around.command_given) {
         (Some(false), true) => {
+            causes.extend(clock_reads(report));
             if is_rounded(found) {
                 causes.push(Cause::CloseNumbers);
             }
@@ -125,6 +126,13 @@ fn blocked_by(found: &Divergence) -> Option<Cause> {
 /// True where the build made a call between threads out of order: it has to wait where it did not, or the other way round.
 fn waits_for_threads(found: &Divergence) -> bool {
     found.class == DivergenceClass::Order && Op::from_name(&found.call).is_some_and(|op| op.class() == Class::Thread)
+}
+
+/// Clock reads that were added and skipped, where outputs went out in other frames than recorded.
+fn clock_reads(report: &ReplayReport) -> Option<Cause> {
+    let alignment = &report.tolerance.as_ref()?.alignment;
+    let (added, removed) = (report.counted.clocks_added, report.counted.clocks_removed);
+    (alignment.early + alignment.late > 0 && added + removed > 0).then_some(Cause::ClockReads(added, removed))
 }
 
 /// True if the output differs by a number with a fraction that is close to the recorded one.

@@ -1,9 +1,9 @@
 //! What a build did beside what was recorded: where the two part, how far, and why.
 
 mod align;
-pub(crate) mod compare;
-pub(crate) mod decoded;
 mod lane;
+pub(crate) mod sockets;
+pub(crate) mod tolerated;
 
 pub(crate) mod diverged;
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_demo::Exit as ServerExit;
-use prony_demo::tolerance::{DecodedSummary, Growth, Moved, ToleranceSummary};
+use prony_demo::tolerance::{Alignment, DecodedSummary, Growth, ToleranceSummary};
 use prony_replay::{ReplayReport, Verdict, exit_text};
 use prony_stats::spread::Spread;
 use prony_text::{Untrusted, count, printable_line, significant, thousands};
@@ -106,6 +106,7 @@ fn tolerated(out: &mut String, found: &ToleranceSummary, is_within: bool) {
         count(found.fields_differing, "field"),
         if is_within { ", all within their limits" } else { "" },
     );
+    alignment(out, &found.alignment);
     for field in &found.fields {
         let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));
         let Some(growth) = &field.growth else {
@@ -153,8 +154,6 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
         count(found.outputs, "output"),
     );
     let counts = [
-        (found.outputs_added, "not recorded"),
-        (found.outputs_not_sent, "not sent"),
         (found.outputs_opaque, "compared by bytes"),
         (found.outputs_differing_unseen, "with other bytes and the same fields"),
     ];
@@ -162,9 +161,6 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
         counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect();
     if !counts.is_empty() {
         let _ = writeln!(out, "    {}", counts.join(", "));
-    }
-    if let Some(first) = &found.first_moved {
-        let _ = writeln!(out, "    {}", moved(found, first));
     }
     for field in &found.fields {
         let _ = write!(out, "  {}: {}", Untrusted::new(&field.field), count(field.differing, "difference"));
@@ -207,18 +203,27 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
     }
 }
 
-/// Outputs that were sent in another frame than recorded.
-fn moved(found: &DecodedSummary, first: &Moved) -> String {
-    let counts = [(found.outputs_early, "earlier"), (found.outputs_late, "later")];
-    let counts: Vec<String> =
-        counts.iter().filter(|(n, _)| *n > 0).map(|(n, when)| format!("{} {when}", count(*n, "output"))).collect();
-    format!(
-        "{} than recorded, by {} at most; the first in frame {} instead of {}",
-        counts.join(" and "),
-        count(found.frames_apart, "frame"),
-        thousands(first.replayed_frame),
-        thousands(first.frame),
-    )
+/// Outputs that stand in another frame than recorded, or on one side only.
+fn alignment(out: &mut String, found: &Alignment) {
+    let listed = |counts: [(u64, &str); 2]| {
+        let counts = counts.iter().filter(|(n, _)| *n > 0);
+        counts.map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect::<Vec<_>>().join(", ")
+    };
+    let alone = listed([(found.added, "not recorded"), (found.not_sent, "not sent")]);
+    if !alone.is_empty() {
+        let _ = writeln!(out, "  {alone}");
+    }
+    if let Some(first) = &found.first_moved {
+        let _ = writeln!(
+            out,
+            "  {} than recorded, by {} at most; the first in frame {} instead of {} (record {})",
+            listed([(found.early, "earlier"), (found.late, "later")]),
+            count(found.frames_apart, "frame"),
+            thousands(first.replayed_frame),
+            thousands(first.frame),
+            thousands(first.record),
+        );
+    }
 }
 
 /// Differences of floats may be tiny, where an exponent says more than zeros.

@@ -161,6 +161,11 @@ pub fn sentence(cause: &Cause) -> String {
         }
         Cause::ChangedFiles(files) => format!("{} changed since the recording", names(files)),
         Cause::Libraries(files) => format!("a different library than recorded: {}", names(files)),
+        Cause::ClockReads(added, removed) => format!(
+            "the build reads its clock at other places: {} added, {} skipped, so that outputs go out in other frames",
+            count(*added, "read"),
+            count(*removed, "read")
+        ),
         Cause::CloseNumbers => "floating-point numbers that differ slightly".to_owned(),
         Cause::ReplacedProgram => "the program at the recorded path has changed".to_owned(),
         Cause::OtherBuild => "this is a different build from the recorded one, or has different arguments".to_owned(),

@@ -1,4 +1,4 @@
-//! Compares what a decoder reads in the outputs of a replay with what it reads in the recorded ones.
+//! Compares the outputs of a tolerant replay with the recorded ones: their bytes, or what a decoder reads in them.
 //!
 //! One decoder gets the recorded outputs and another one those of the build, each with all inputs, in the recorded order.
 //! What is compared is all that was sent to one peer in one frame, or in neighbouring frames where the build sends an output
@@ -6,12 +6,12 @@
 
 use crate::run::decoder::{Decoder, DecoderError, Side};
 use crate::run::{Observed, ObservedKind};
-use crate::verdict::compare::{Socket, Sockets, Unexcused, beyond, messages};
 use crate::verdict::lane::{Group, Lane, Output};
+use crate::verdict::sockets::{Socket, Sockets, Unexcused, beyond, messages};
 use prony_decoder::{Datagram, Decoded, Direction, Field, Value};
 use prony_demo::tolerance::{
-    DecodedDrifts, DifferenceAt, Drift, FieldComparison, Moved, OutputComparison, Ports, Rules, ToleranceSummary,
-    is_same,
+    Alignment, DecodedDrifts, DifferenceAt, Drift, FieldComparison, Moved, OutputComparison, Ports, Rules,
+    ToleranceSummary, is_same,
 };
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -32,7 +32,7 @@ const FRAME_APART: f64 = 1e-4;
 /// What to compare by.
 pub(crate) struct Comparison<'a> {
     pub(crate) rules: &'a Rules,
-    /// The decoder and its arguments.
+    /// The decoder and its arguments; empty to compare bytes.
     pub(crate) decoder: &'a [OsString],
     /// How long a decoder may take for an answer.
     pub(crate) patience: Duration,
@@ -184,7 +184,9 @@ pub(crate) fn judge<R: Read + Seek>(
 
 struct Judge<'a> {
     rules: &'a Rules,
-    decoders: [Decoder<'a>; 2],
+    /// None where bytes are compared.
+    decoders: Option<[Decoder<'a>; 2]>,
+    alignment: Alignment,
     drifts: DecodedDrifts,
     drift: Drift,
     turns: BTreeMap<Peer, Turn>,
@@ -199,12 +201,16 @@ impl<'a> Judge<'a> {
     fn start(comparison: &Comparison<'a>) -> Result<Judge<'a>, JudgeError> {
         let Comparison { rules, decoder, patience, stop, .. } = *comparison;
         let start = |side| Decoder::start(decoder, side, patience, stop);
-        let decoders = [start(Side::Recorded)?, start(Side::Replayed)?];
+        let decoders = match decoder {
+            [] => None,
+            _ => Some([start(Side::Recorded)?, start(Side::Replayed)?]),
+        };
         let mut drifts = DecodedDrifts::default();
-        drifts.summary.decoder = decoders[0].name().to_owned();
+        drifts.summary.decoder = decoders.as_ref().map_or("", |[decoder, _]| decoder.name()).to_owned();
         Ok(Judge {
             rules,
             decoders,
+            alignment: Alignment::default(),
             drifts,
             drift: Drift::new(),
             turns: BTreeMap::new(),
@@ -226,6 +232,7 @@ impl<'a> Judge<'a> {
         bytes: &[u8],
         direction: Direction,
     ) -> Result<u64, JudgeError> {
+        let Some(decoders) = &mut self.decoders else { return Ok(0) };
         let datagram = Datagram {
             number: 0,
             direction,
@@ -237,7 +244,7 @@ impl<'a> Judge<'a> {
             peer: socket.peer.map_or_else(String::new, |address| address.to_string()),
             payload: bytes.to_vec(),
         };
-        Ok(self.decoders[side].give(datagram, direction == Direction::FromServer)?)
+        Ok(decoders[side].give(datagram, direction == Direction::FromServer)?)
     }
 
     fn input(&mut self, process: u16, fd: i32, frame: u64, socket: Socket, bytes: &[u8]) -> Result<(), JudgeError> {
@@ -321,7 +328,10 @@ impl<'a> Judge<'a> {
 
     /// Adds an output to its lane with what its decoder finds in it, or keeps it until a later one completes it.
     fn decode(&mut self, peer: &Peer, side: usize, frame: u64, sent: Sent) -> Result<(), JudgeError> {
-        let answer = self.decoders[side].answer(sent.number)?;
+        let answer = match &mut self.decoders {
+            Some(decoders) => decoders[side].answer(sent.number)?,
+            None => Decoded::Opaque(String::new()),
+        };
         let partial = &mut self.partial.entry(peer.clone()).or_default()[side];
         if matches!(answer, Decoded::Held) {
             partial.push(sent);
@@ -439,9 +449,8 @@ impl<'a> Judge<'a> {
     fn add(&mut self, peer: &Peer, ports: Ports, group: &Group, compared: Compared) -> Result<(), JudgeError> {
         let mut differing = 0;
         for (was, is) in group.pairs() {
-            let summary = &mut self.drifts.summary;
             if was.frame != is.frame {
-                summary.add_moved(Moved {
+                self.alignment.add_moved(Moved {
                     frame: was.frame,
                     replayed_frame: is.frame,
                     record: was.record,
@@ -452,16 +461,13 @@ impl<'a> Judge<'a> {
             if was.bytes != is.bytes {
                 differing += was.parts.min(is.parts);
             }
-            summary.outputs_not_sent += was.parts.saturating_sub(is.parts);
-            summary.outputs_added += is.parts.saturating_sub(was.parts);
+            self.alignment.not_sent += was.parts.saturating_sub(is.parts);
+            self.alignment.added += is.parts.saturating_sub(was.parts);
         }
-        let mut unpaired = 0;
-        for (side, total) in [(0, 0), (1, 1)] {
-            let parts: u64 = group.alone(side).map(|output| output.parts).sum();
-            unpaired += parts;
-            let summary = &mut self.drifts.summary;
-            *(if total == 0 { &mut summary.outputs_not_sent } else { &mut summary.outputs_added }) += parts;
-        }
+        let [not_sent, added] = [0, 1].map(|side| group.alone(side).map(|output| output.parts).sum::<u64>());
+        self.alignment.not_sent += not_sent;
+        self.alignment.added += added;
+        let unpaired = not_sent + added;
         self.drifts.summary.outputs_differing += differing;
         let mut has_same_bytes = true;
         for (was, is) in compared.bytes {
@@ -587,18 +593,21 @@ impl<'a> Judge<'a> {
                 self.judge_bytes(peer.0, 0, Ports::default(), record, found.map(|partial| &partial.bytes[..]));
             }
         }
-        let Judge { rules, decoders, drifts, drift, first, .. } = self;
+        let Judge { rules, decoders, alignment, drifts, drift, first, .. } = self;
+        let first = first.map(|(_, first)| first);
+        let mut summary = ToleranceSummary { alignment, ..drift.summary(rules) };
+        let Some(decoders) = decoders else { return Ok((summary, first)) };
         for decoder in decoders {
             decoder.finish()?;
         }
         let decoded = drifts.finish(rules);
-        let mut summary = drift.summary(rules);
         // Those without fields are among the ones whose bytes were judged.
         summary.outputs_judged += decoded.outputs.saturating_sub(decoded.outputs_opaque);
-        summary.outputs_differing = summary.outputs_differing.max(decoded.outputs_differing + decoded.outputs_not_sent);
+        summary.outputs_differing =
+            summary.outputs_differing.max(decoded.outputs_differing + summary.alignment.not_sent);
         summary.fields_differing += decoded.values_differing;
         summary.decoded = Some(decoded);
-        Ok((summary, first.map(|(_, first)| first)))
+        Ok((summary, first))
     }
 }
 

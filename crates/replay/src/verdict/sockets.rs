@@ -1,12 +1,10 @@
-//! Judges the outputs that differ in a tolerant run by the rules of the person who allowed it.
+//! The sockets of a demo, the messages in its records, and outputs that no rule excuses.
 
 use crate::report::BeyondLimit;
-use crate::run::Observed;
 use prony_demo::address::Address;
-use prony_demo::tolerance::{Drift, Exceeded, OutputComparison, Ports, Rules, ToleranceSummary};
-use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind, Parts};
+use prony_demo::tolerance::{Exceeded, Ports, Rules};
+use prony_demo::{Head, Op, PartKind, Parts};
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 use std::net::SocketAddr;
 
 /// The first output that no rule excuses.
@@ -95,56 +93,6 @@ impl Socket {
 pub(crate) fn beyond(rules: &Rules, exceeded: Exceeded) -> BeyondLimit {
     let Exceeded { rule, field, offset, recorded, replayed, .. } = exceeded;
     BeyondLimit { rule, field: rules.describe(rule, field), offset, recorded, replayed }
-}
-
-/// Compares every differing output with the recorded one.
-pub(crate) fn judge<R: Read + Seek>(
-    demo: &mut Demo<R>,
-    rules: &Rules,
-    observed: &[Observed],
-) -> Result<(ToleranceSummary, Option<Unexcused>), DemoError> {
-    let wanted: BTreeMap<(u16, u64, u32), &Observed> =
-        observed.iter().map(|output| ((output.process, output.record, output.message), output)).collect();
-    let mut sockets = Sockets::default();
-    let mut drift = Drift::new();
-    let mut framers: BTreeMap<u16, (Framer, u64)> = BTreeMap::new();
-    let rule = demo.header().frame_rule;
-    let mut records = demo.records();
-    while let Some((process, record)) = records.next()? {
-        let Some(head) = Head::from_bytes(record) else { continue };
-        let Some(op) = Op::from_number(head.op) else { continue };
-        let (framer, frame) = framers.entry(process).or_insert_with(|| (Framer::new(rule), 0));
-        *frame += u64::from(framer.ends_frame(&head));
-        sockets.handle(process, &head, op, record);
-        if op.class() != Class::Output || head.ret <= 0 {
-            continue;
-        }
-        for (message, (destination, expected)) in (0..).zip(messages(record, PartKind::Out)) {
-            let Some(output) = wanted.get(&(process, head.order, message)) else {
-                drift.add_identical();
-                continue;
-            };
-            match rules.judge(sockets.with_peer(process, head.fd, destination).ports(), expected, &output.bytes) {
-                OutputComparison::Identical => drift.add_identical(),
-                OutputComparison::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
-                OutputComparison::Different { offset, exceeded } => {
-                    let unexcused = Unexcused {
-                        process,
-                        thread: head.thread,
-                        record: head.order,
-                        op: head.op,
-                        fd: head.fd,
-                        byte: offset,
-                        expected: expected.to_vec(),
-                        found: output.bytes.clone(),
-                        beyond: exceeded.map(|exceeded| beyond(rules, exceeded)),
-                    };
-                    return Ok((drift.summary(rules), Some(unexcused)));
-                }
-            }
-        }
-    }
-    Ok((drift.summary(rules), None))
 }
 
 /// Address and bytes of every message of a record, sent or received; `sendmmsg` has several. `content`: the kind of part
