@@ -11,7 +11,10 @@
      -DGRAVITY=0.01f     pulls all points, so that they cross 40 at other times
      -DSMALL             cuts datagrams after three bytes
      -DBEHIND=frame>=80  answers one frame later where this is true
-     -DSKIPPED=80        does not answer this frame */
+     -DSKIPPED=80        does not answer this frame
+     -DPRONY_ZONES       measures its frames, and writes that at its end */
+#define PRONY_ZONES_IMPLEMENTATION
+#include "../../crates/zones/include/prony_zones.h"
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdint.h>
@@ -86,6 +89,7 @@ int main(int argc, char **argv)
         ssize_t got = recvfrom(server, input, sizeof input, 0, (struct sockaddr *)&peer, &length);
         if (got < 1 || input[0] == 'q')
             break;
+        PRONY_ZONE("frame");
         used = 0;
         put(frame);
         int crossing[POINTS], count = 0;

@@ -133,7 +133,6 @@ impl Runner {
             exits.forget();
         }
         let counters = Counters::open(&self.counters);
-        let own_rss_max_bytes = account::own_rss_max_bytes();
         let begin_ns = now_ns();
         let child = start::start(&prepared, &mut self.stack).map_err(|(step, error)| RunError::Start {
             step,
@@ -152,7 +151,8 @@ impl Runner {
         for drain in drains {
             drain.empty().map_err(in_watch)?;
         }
-        let rss_is_known = account.rss_max_bytes > own_rss_max_bytes;
+        // Before its `execve` the child had our memory, whose peak counts as its own: read after it, as ours may have grown.
+        let rss_is_known = account.rss_max_bytes > account::own_rss_max_bytes() + RSS_SLACK_BYTES;
         // Read where it is of use only.
         let received =
             self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::received);
@@ -180,6 +180,9 @@ impl Runner {
         })
     }
 }
+
+/// How far two readings of one process's memory may lie apart: the kernel counts pages for each CPU, and adds them up later.
+const RSS_SLACK_BYTES: u64 = 1 << 20;
 
 /// Everything the kernel reported of tasks that began and ended.
 type Received = Result<(Vec<family::Event>, Vec<family::Record>), NoWait>;

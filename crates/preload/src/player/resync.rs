@@ -27,7 +27,7 @@ unsafe fn ends(record: *const Head, fd: i32) -> bool {
     }
 }
 
-/// Number of records that a call looks ahead within its frame.
+/// Number of records that a call looks ahead within its frame, those of clocks aside.
 const SEARCH_RECORDS: usize = 4096;
 
 /// The call does not meet its record at the cursor.
@@ -39,7 +39,7 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
         if first >= (*thread).end {
             at_end(thread);
         }
-        if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread {
+        if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread && !is_housekeeping(op) {
             report::stop(thread, Stop::LateExit, Finding::call(op, fd, first));
         }
         if op.class() == Class::Wait {
@@ -62,6 +62,14 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
         }
         taken(thread, record)
     }
+}
+
+/// Calls that a build may make before it ends and that the recording has not: none says anything to a peer or a process.
+fn is_housekeeping(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Getpid | Op::Gettid | Op::Close | Op::CloseFile | Op::Shutdown | Op::Setsockopt | Op::Fcntl | Op::EpollCtl
+    )
 }
 
 /// The record of an output that may differ: the next one in the frame to the same address. `None` where the
@@ -281,10 +289,12 @@ pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let mut record = (*thread).cursor;
-        for _ in 0..SEARCH_RECORDS {
+        let mut looked = 0;
+        while looked < SEARCH_RECORDS {
             if record >= (*thread).end && !extend(thread) {
                 break;
             }
+            looked += usize::from(class(record) != Some(Class::Clock));
             let after = next(record);
             if blocks(record) {
                 return (after, Some(record));

@@ -231,6 +231,21 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     assert_eq!(moved(decoded, "values_differing"), 0, "{early}");
 }
 
+/// Zones read the clock thousands of times and ask for the process's number at the end, both of which say nothing to a peer.
+#[test]
+fn builds_with_zones_and_without_replay_each_others_demos() {
+    let _turn = Turn::take();
+    let points = Points::record("points-zones");
+    points.replay(&[], &points.build(&["-DPRONY_ZONES"])).assert_identical();
+
+    let scratch = Scratch::new("points-zoned");
+    let address = free_address();
+    let build = |flags: &[&str]| vec![compiled(&scratch, "points.c", flags), address.port().to_string()];
+    let (_, demo) = record_with(&scratch, &Server::new(build(&["-DPRONY_ZONES"])), &[], |stop| steer(address, stop));
+    replay(&scratch, &demo, &[], &build(&[])).assert_identical();
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
 #[test]
 fn a_limit_that_is_exceeded_and_an_event_that_does_not_come_are_named() {
     let _turn = Turn::take();
