@@ -340,7 +340,7 @@ impl<'a> Replays<'a> {
         };
         let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
         DemoReport {
-            samples: Samples { benchmarks, circumstances: Some(circumstances) },
+            samples: sample::samples(benchmarks, circumstances),
             outcome,
             frames,
             pairs: self.pairs,

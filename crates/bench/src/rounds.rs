@@ -7,7 +7,7 @@ use prony_machine::process::NoWait;
 use prony_stats::Metric;
 use prony_stats::judge::{Plan, Progress};
 use prony_stats::pairing::Pairing;
-use prony_stats::samples::{Benchmark, Circumstances, Samples};
+use prony_stats::samples::{Benchmark, Circumstances};
 use prony_stats::single_sample::{SingleSample, median_interval};
 use prony_stats::{Interval, Seed};
 
@@ -525,7 +525,7 @@ impl<'a> Bench<'a> {
             ..self.options.within(self.budget_s)
         };
         Report {
-            samples: Samples { benchmarks: self.benchmarks, circumstances: Some(circumstances) },
+            samples: sample::samples(self.benchmarks, circumstances),
             summaries,
             comparisons,
             ranking,

@@ -7,7 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use prony_machine::process::{Ended, Run as ProcessRun};
 use prony_stats::Metric;
 use prony_stats::judge::{Pair, Ratio};
-use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
+use prony_stats::samples::{
+    Benchmark, Better, Circumstances, Faults, Measured, MetadataValue, Run, Samples, Subject as Facts, Switches, Unit,
+    Warmup,
+};
 use serde_json::json;
 
 use crate::error::Problem;
@@ -242,6 +245,31 @@ pub fn of_runs(benchmark: &Benchmark) -> (Vec<f64>, Option<Vec<f64>>) {
         counted().filter_map(|measured| measured.cpu_s).collect(),
         counted().map(|measured| measured.uncontended_s).collect(),
     )
+}
+
+/// The samples of a bench. What a file says of the machine and of commands stands beside them under the names that pyperf shows.
+pub fn samples(mut benchmarks: Vec<Benchmark>, circumstances: Circumstances) -> Samples {
+    let machine = |pointer: &str| circumstances.machine.pointer(pointer);
+    let text = |pointer: &str| machine(pointer).and_then(|value| value.as_str());
+    let platform = text("/kernel/release").zip(text("/cpu/architecture"));
+    let texts = [
+        ("hostname", text("/host").map(str::to_owned)),
+        ("platform", platform.map(|(release, architecture)| format!("Linux-{release}-{architecture}"))),
+        ("cpu_model_name", text("/cpu/model").map(str::to_owned)),
+        ("prony_version", Some(circumstances.prony_version.clone())),
+    ];
+    let cpus = machine("/cpu/cores").and_then(|cores| cores.as_u64());
+    for benchmark in &mut benchmarks {
+        let command = benchmark.subject.as_ref().map(|subject| shell_words::join(&subject.command));
+        let texts = texts.iter().cloned().chain([("command", command)]);
+        // An empty text is no metadata.
+        let texts = texts.filter_map(|(name, text)| Some((name, text.filter(|text| !text.trim().is_empty())?)));
+        let facts = texts.map(|(name, text)| (name, MetadataValue::text(&text)));
+        for (name, value) in facts.chain(cpus.map(|cpus| ("cpu_count", cpus.into()))) {
+            benchmark.metadata.entry(name.to_owned()).or_insert(value);
+        }
+    }
+    Samples { benchmarks, circumstances: Some(circumstances) }
 }
 
 /// Benchmarks without runs, one for each command; equal names are numbered, as a file has each name once.

@@ -78,8 +78,10 @@ pub fn load(from: Option<&Path>) -> Result<Limits, Failure> {
     read(&path)?.ok_or_else(|| match from {
         // ENOENT, in the kernel's words.
         Some(path) => Failure::io("read", path, &io::Error::from_raw_os_error(2)),
-        None => Failure::new(format!("no limits of this machine: {} does not exist", path.display()))
-            .hint("run `prony limits`, or `prony limits --quick`, which takes half a minute"),
+        None => Failure::new(format!("no limits of this machine: {} does not exist", path.display())).hint(
+            "run `prony limits`, or `prony limits --quick`, which takes half a minute; --from names a file that \
+                 `prony limits -o` has written",
+        ),
     })
 }
 

@@ -91,21 +91,27 @@ fn word(measured: &OnDemo) -> &'static str {
     }
 }
 
+/// What is said of one demo: its name, the CPU time of a frame of both builds, the change, pairs, and the verdict.
+pub fn cells(one: &OnDemo) -> [String; 6] {
+    let frame = |build: usize| match one.report.frames.as_ref().ok().filter(|_| one.verdict().is_some()) {
+        Some(frames) => {
+            let frame_s = [frames.a, frames.b][build].frame_s.estimate;
+            Quantity::of(frame_s, "second").value(frame_s)
+        }
+        None => "–".to_owned(),
+    };
+    let change = one.change().as_ref().map_or_else(|| "–".to_owned(), change);
+    [one.name.clone(), frame(0), frame(1), change, one.report.pairs.to_string(), word(one).to_owned()]
+}
+
 /// A row a demo. `names`: of the builds, as the head of their columns. `shown`: how the name of a demo is written.
 pub fn table(names: [String; 2], demos: &Demos, shown: fn(&str) -> String) -> Table {
     let [a, b] = names;
     let head = ["demo".to_owned(), a, b, "change".to_owned(), "pairs".to_owned(), "verdict".to_owned()];
     let mut table = Table::with_head(head).numbers(1..5);
     for one in &demos.all {
-        let frame = |build: usize| match one.report.frames.as_ref().ok().filter(|_| one.verdict().is_some()) {
-            Some(frames) => {
-                let frame_s = [frames.a, frames.b][build].frame_s.estimate;
-                Quantity::of(frame_s, "second").value(frame_s)
-            }
-            None => "–".to_owned(),
-        };
-        let change = one.change().as_ref().map_or_else(|| "–".to_owned(), change);
-        table.row([shown(&one.name), frame(0), frame(1), change, one.report.pairs.to_string(), word(one).to_owned()]);
+        let [name, cells @ ..] = cells(one);
+        table.row([shown(&name)].into_iter().chain(cells));
     }
     if let Some(mean) = demos.mean() {
         table.row(["geometric mean", "", "", &change(&mean), "", ""]);

@@ -1,6 +1,7 @@
 //! One bench on one self-contained page: verdict, distribution, pairs in the order of time, machine.
 
 mod answers;
+mod demos;
 mod suite;
 
 pub use answers::{page, page_of_pairs};

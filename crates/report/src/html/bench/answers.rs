@@ -7,6 +7,7 @@ use prony_stats::samples::Samples;
 use prony_stats::{Metric, Verdict};
 use prony_text::count;
 
+use super::demos::page_of_demos;
 use super::suite::page_of_suite;
 use super::{Bench, Comparison, Several};
 use crate::bench::table;
@@ -20,12 +21,14 @@ use crate::words::{Claim, claim, letter, metric_name, sentence, tone};
 pub fn page(measured: &Measured, version: &str) -> String {
     match measured {
         Measured::Commands(commands) => page_of_commands(&commands.options, &commands.report, version),
-        Measured::Demos(demos) => {
-            let only = demos.all.first().filter(|_| demos.requested == 1);
-            let outcome = only.and_then(|only| only.report.outcome.as_ref());
-            let compared: Vec<(usize, usize, &Outcome)> = outcome.into_iter().map(|outcome| (0, 1, outcome)).collect();
-            page_of_pairs(&measured.samples(), &compared, demos.margin, version)
-        }
+        Measured::Demos(demos) => match demos.all.as_slice() {
+            [one] if demos.requested == 1 && one.verdict().is_some() => {
+                let compared: Vec<(usize, usize, &Outcome)> =
+                    one.report.outcome.iter().map(|outcome| (0, 1, outcome)).collect();
+                page_of_pairs(&measured.samples(), &compared, demos.margin, version)
+            }
+            _ => page_of_demos(demos, version),
+        },
         Measured::Suite(suite) => match suite.all.as_slice() {
             [(_, Commands { options, report })] => page_of_commands(options, report, version),
             _ => page_of_suite(suite, version),

@@ -1,0 +1,83 @@
+//! The page of two builds on several demos, and of builds that could not be compared on one.
+
+use prony_bench::{DemoEnded, Demos, OnDemo};
+use prony_stats::Metric;
+use prony_stats::samples::Benchmark;
+use prony_text::{count, printable_line};
+
+use crate::bench::demos::{basis, cells, failure, sentence as answer};
+use crate::html::grid::{Grid, GridCell, GridRow};
+use crate::html::stored::Stored;
+use crate::study::sentences::{Tone, Verdict as Said};
+use crate::svg::chart::bench::Change;
+use crate::words::{change, sentence, tone};
+
+/// The page.
+pub fn page_of_demos(demos: &Demos, version: &str) -> String {
+    let [a, b] = demos.builds().map(printable_line);
+    let failures = demos.all.iter().filter_map(|one| failure(&one.options, &one.report)).map(|(_, said)| said);
+    let warnings =
+        demos.all.iter().flat_map(|one| one.report.warnings.iter().map(|warning| format!("{}: {warning}", one.name)));
+    let values: Vec<(String, Vec<Benchmark>)> = demos.all.iter().map(values).collect();
+    let of_builds = |builds| ["A", "B"].into_iter().map(str::to_owned).zip(builds).collect();
+    Stored {
+        title: format!("{a} → {b}"),
+        below: format!("{}; A: {a}; B: {b}", count(demos.requested as u64, "demo")),
+        verdict: Said {
+            tone: if demos.all.iter().any(is_failed) { Tone::Bad } else { tone(demos.verdict()) },
+            claim: sentence(&answer(["A", "B"], demos)),
+            basis: basis(demos),
+        },
+        notes: failures.chain(warnings).collect(),
+        tables: vec![table(demos)],
+        changes: changes(demos),
+        values: values
+            .iter()
+            .filter(|(_, builds)| builds.iter().any(|build| build.values().next().is_some()))
+            .map(|(name, builds)| (name.clone(), of_builds(builds)))
+            .collect(),
+        machines: demos.all.iter().take(1).map(|one| ("machine".to_owned(), &one.options.machine)).collect(),
+        margin: demos.margin,
+        version,
+    }
+    .page()
+}
+
+/// True if a build diverged, or could not be replayed.
+fn is_failed(one: &OnDemo) -> bool {
+    matches!(one.report.ended, DemoEnded::Replay(..) | DemoEnded::Diverged(..))
+}
+
+fn table(demos: &Demos) -> Grid {
+    let row = |one: &OnDemo| {
+        let [name, values @ .., verdict] = cells(one);
+        let verdict = GridCell::answer(verdict, one.verdict().map_or(Tone::Bad, tone));
+        GridRow { cells: [name].into_iter().chain(values).map(GridCell::plain).chain([verdict]).collect() }
+    };
+    let mean = demos.mean().map(|mean| {
+        let cells = ["geometric mean", "", "", &change(&mean), "", ""].map(str::to_owned);
+        GridRow { cells: cells.into_iter().map(GridCell::plain).collect() }
+    });
+    Grid {
+        title: "Demos".to_owned(),
+        small: "CPU time of a frame".to_owned(),
+        head: ["demo", "A", "B", "change", "pairs", "verdict"].map(str::to_owned).into(),
+        names: 1,
+        rows: demos.all.iter().map(row).chain(mean).collect(),
+        basis: String::new(),
+    }
+}
+
+/// The change on each demo, and their mean.
+fn changes(demos: &Demos) -> Vec<(String, Vec<Change>)> {
+    let of = |one: &OnDemo| Some(Change { name: one.name.clone(), interval: one.change()?, is_judged: true });
+    let mean = demos.mean().map(|interval| Change { name: "geometric mean".to_owned(), interval, is_judged: false });
+    let changes: Vec<Change> = demos.all.iter().filter_map(of).chain(mean).collect();
+    if changes.is_empty() { Vec::new() } else { vec![("B against A, CPU time".to_owned(), changes)] }
+}
+
+/// The replays of both builds, by what was judged.
+fn values(one: &OnDemo) -> (String, Vec<Benchmark>) {
+    let metric = one.report.outcome.as_ref().map_or(Metric::Cpu, |outcome| outcome.metric);
+    (one.name.clone(), one.report.samples.benchmarks.iter().map(|benchmark| benchmark.by(metric)).collect())
+}
