@@ -183,11 +183,11 @@ fn duet([a, b]: &mut [Replayer; 2], order: [usize; 2], cpu: usize) -> [Replay; 2
 /// A replay as samples keep it: the value is wall time, frames are CPU time.
 pub fn run_of_replay(report: &ReplayReport) -> Run {
     let seconds = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
-    let wall_s = seconds(&report.frame_wall_ns);
+    let wall_s = seconds(&report.timing.frame_wall_ns);
     let measured = Measured {
         wall_s: Some(wall_s),
-        cpu_s: Some(seconds(&report.frame_cpu_ns)),
-        frame_ns: report.frame_cpu_ns.iter().map(|ns| ns / report.frames_in_each).collect(),
+        cpu_s: Some(seconds(&report.timing.frame_cpu_ns)),
+        frame_ns: report.timing.frame_cpu_ns.iter().map(|ns| ns / report.timing.frames_in_each).collect(),
         ..Measured::default()
     };
     Run { measured: Some(Box::new(measured)), ..Run::of(wall_s) }

@@ -120,15 +120,15 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         (Verdict::Weak(_), _) => Some("record longer, with busy clients".to_owned()),
         (_, Some(found)) => {
             let hint = steps::hint(args, report, found);
-            Some(match report.variables_withheld.as_slice() {
+            Some(match report.from_demo.variables_withheld.as_slice() {
                 [] => hint,
                 names => {
                     format!("{hint}; the build lacks recorded variables: use {}", trust::keep_options(names))
                 }
             })
         }
-        _ if !report.variables_withheld.is_empty() => {
-            let options = trust::keep_options(&report.variables_withheld);
+        _ if !report.from_demo.variables_withheld.is_empty() => {
+            let options = trust::keep_options(&report.from_demo.variables_withheld);
             Some(format!("use {options} to give the build recorded variables"))
         }
         _ => None,

@@ -478,10 +478,10 @@ impl<'a> Replayer<'a> {
         let mut report = ReplayReport::before_replay(recorded_ns as f64 / 1e9);
         report.warnings = self.warnings.clone();
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
-        report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
-        report.files_laid_over = self.plan.files() as u64;
-        report.files_withheld = self.files_withheld;
-        report.directories_outside = self.directories_outside.clone();
+        report.from_demo.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
+        report.from_demo.files_laid_over = self.plan.files() as u64;
+        report.from_demo.files_withheld = self.files_withheld;
+        report.from_demo.directories_outside = self.directories_outside.clone();
         report.surroundings = self.surroundings.clone();
         if let Some(missing) = &self.missing {
             let detail = Detail::FilesLacking(missing.clone());
@@ -623,9 +623,9 @@ fn examine(
     let Circumstances { cwd, demo_inode, recorded_for_ns, replay_began } = *circumstances;
     let place = RecordPosition { process: found.process, thread: found.thread, record: found.record };
     let (failures, all) = &outcome.failures;
-    (report.failed_calls, report.unfailed_calls) = failures::compared(demo, failures, *all, &place)?;
-    report.listings = listings::changed(demo, failures, cwd, demo_inode)?;
-    report.passed = diverged::passed(demo, outcome)?;
+    (report.evidence.failed_calls, report.evidence.unfailed_calls) = failures::compared(demo, failures, *all, &place)?;
+    report.evidence.listings = listings::changed(demo, failures, cwd, demo_inode)?;
+    report.evidence.passed = diverged::passed(demo, outcome)?;
     let times = Times {
         recorded_at_unix_ns: demo.header().recorded_at_unix_ns,
         recorded_for_ns,
@@ -633,10 +633,10 @@ fn examine(
         cwd,
         files: &report.surroundings.files,
     };
-    report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
-    report.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
+    report.evidence.source = found.number().and_then(|change| unrecorded::source(&change, &times));
+    report.evidence.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
     let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
-    report.threads = outcome.threads.iter().filter(of_process).count();
+    report.evidence.threads = outcome.threads.iter().filter(of_process).count();
     Ok(())
 }
 
@@ -762,14 +762,14 @@ fn examine_surroundings<R: io::Read + io::Seek>(
 }
 
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
-    report.wall_s.push(outcome.wall_s);
-    report.cpu_s.push(outcome.cpu_s);
+    report.timing.wall_s.push(outcome.wall_s);
+    report.timing.cpu_s.push(outcome.cpu_s);
     report.frames = outcome.frames;
-    report.frames_in_each = outcome.frames_in_each;
+    report.timing.frames_in_each = outcome.frames_in_each;
     report.counted = outcome.counted;
-    report.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
-    report.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
-    report.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
+    report.timing.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
+    report.timing.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
+    report.timing.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
 }
 
 /// The signal that ended the build, where it is the one that ended the recorded server, and no record is left.
