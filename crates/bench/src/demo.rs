@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use prony_machine::Interrupt;
 use prony_replay::Warning as ReplayWarning;
-use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -127,8 +127,7 @@ pub struct DemoReport {
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
-        trusted: options.trusted,
-        keep_variables: options.keep_variables.clone(),
+        trust: TrustOptions { trusted: options.trusted, keep_variables: options.keep_variables.clone() },
         files: options.files.clone(),
         limits: options.limits,
         ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())

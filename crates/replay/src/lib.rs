@@ -35,7 +35,10 @@ pub use files::regular::FileError;
 pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::{RecordError, RecordOptions, exit_text, record};
-pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, replay};
+pub use replay::{
+    AcceptOptions, ComparisonOptions, FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, StateOptions,
+    TrustOptions, replay,
+};
 pub use report::{
     BeyondLimit, ByteWindow, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, Evidence,
     FailedCall, FilesLacking, FromDemo, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded,
