@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
 use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
-use prony_replay::{Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::{
+    Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict,
+};
 use prony_stats::Interval;
 use prony_stats::Verdict as Judged;
 use prony_stats::bisection::{Bisection, ErrorBudget, VersionState};
@@ -593,8 +595,7 @@ impl<'a> Run<'a> {
 
     fn replay_options(&self, position: usize) -> ReplayOptions {
         ReplayOptions {
-            trusted: self.options.trusted,
-            keep_variables: self.options.keep_variables.clone(),
+            trust: TrustOptions { trusted: self.options.trusted, keep_variables: self.options.keep_variables.clone() },
             files: self.options.files.clone(),
             limits: self.options.limits,
             stop: self.interrupt.map(Interrupt::flag),

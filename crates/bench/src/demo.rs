@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use prony_machine::Interrupt;
 use prony_replay::Warning as ReplayWarning;
-use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -127,8 +127,7 @@ pub struct DemoReport {
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
-        trusted: options.trusted,
-        keep_variables: options.keep_variables.clone(),
+        trust: TrustOptions { trusted: options.trusted, keep_variables: options.keep_variables.clone() },
         files: options.files.clone(),
         limits: options.limits,
         ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())
@@ -183,11 +182,11 @@ fn duet([a, b]: &mut [Replayer; 2], order: [usize; 2], cpu: usize) -> [Replay; 2
 /// A replay as samples keep it: the value is wall time, frames are CPU time.
 pub fn run_of_replay(report: &ReplayReport) -> Run {
     let seconds = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
-    let wall_s = seconds(&report.frame_wall_ns);
+    let wall_s = seconds(&report.timing.frame_wall_ns);
     let measured = Measured {
         wall_s: Some(wall_s),
-        cpu_s: Some(seconds(&report.frame_cpu_ns)),
-        frame_ns: report.frame_cpu_ns.iter().map(|ns| ns / report.frames_in_each).collect(),
+        cpu_s: Some(seconds(&report.timing.frame_cpu_ns)),
+        frame_ns: report.timing.frame_cpu_ns.iter().map(|ns| ns / report.timing.frames_in_each).collect(),
         ..Measured::default()
     };
     Run { measured: Some(Box::new(measured)), ..Run::of(wall_s) }

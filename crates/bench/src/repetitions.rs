@@ -117,7 +117,7 @@ pub fn mark_warmups(observation: &mut Observation, warmups: usize) {
 
 #[cfg(test)]
 mod tests {
-    use prony_machine::process::{Counts, Ended, Run, SpawnedTasks};
+    use prony_machine::process::{Counts, Ended, Faults, Run, SpawnedTasks, Switches};
     use prony_stats::Seed;
 
     use super::*;
@@ -135,10 +135,8 @@ mod tests {
             wait_ns: Ok(0),
             own_wait_ns: 0,
             spawned: SpawnedTasks::default(),
-            faults_minor: 0,
-            faults_major: 0,
-            switches_voluntary: 0,
-            switches_involuntary: 0,
+            faults: Faults::default(),
+            switches: Switches::default(),
             blocks_written: 0,
             migrations: None,
             rss_max_bytes: None,

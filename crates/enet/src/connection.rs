@@ -80,29 +80,61 @@ pub(crate) struct Connection {
     pub arrival: Option<u32>,
     /// Data of the event that ends it, and why it ends.
     pub reason: (u32, DisconnectReason),
-    pub remote_id: u16,
-    pub local_id: u16,
-    pub outgoing_session: u8,
-    pub incoming_session: u8,
-    pub connect_id: [u8; 4],
+    pub ids: Ids,
     pub address: SocketAddr,
     pub endpoint: Endpoint,
 
     pub acks: VecDeque<Ack>,
     pub sender: Sender,
+    pub path: Path,
+    pub inbox: Inbox,
+    /// Bytes received since the bandwidth throttle looked.
+    pub data_received: u32,
+    pub liveness: Liveness,
+    pub bandwidth: PeerBandwidth,
+}
+
+/// Numbers by which the headers of datagrams name the connection.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    /// Number of this connection at the peer.
+    pub remote: u16,
+    /// Number of this connection here.
+    pub local: u16,
+    pub outgoing_session: u8,
+    pub incoming_session: u8,
+    pub connect_id: [u8; 4],
+}
+
+/// State of the path to the peer: round trip, loss, and how much may be sent.
+#[derive(Debug)]
+pub(crate) struct Path {
     pub round_trip: RoundTrip,
+    /// A round trip was measured.
     pub has_sample: bool,
     pub throttle: PacketThrottle,
     pub loss: Loss,
+    /// Most bytes of a datagram.
     pub mtu: u32,
+    /// Most bytes of reliable packets that wait for an acknowledgement.
     pub window: u32,
+}
 
+/// Packets from the peer, until the application takes them.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    /// Channels, each once something arrived in it.
     pub incoming: Vec<LazyIncoming>,
     pub unsequenced: Option<Box<Unsequenced>>,
+    /// Whole packets in order, and their bytes.
     pub delivered: VecDeque<Received>,
     pub waiting: usize,
     pub account: Account,
+}
 
+/// Times of the last exchanges, and how long the peer may be silent. All are in milliseconds.
+#[derive(Debug)]
+pub(crate) struct Liveness {
     /// Time of the last acknowledgement.
     pub last_receive: Option<u64>,
     pub last_send: Option<u64>,
@@ -111,14 +143,16 @@ pub(crate) struct Connection {
     pub last_packet: Option<u64>,
     pub ping_interval_ms: u32,
     pub timeout: PeerTimeout,
+}
 
-    /// Bandwidth of the peer for receiving, in bytes a second.
-    pub incoming_bandwidth: u32,
-    pub outgoing_bandwidth: u32,
+/// Bandwidths of the peer, in bytes a second; 0 for no limit. Looked at once a second at most.
+#[derive(Debug, Default)]
+pub(crate) struct PeerBandwidth {
+    /// Bandwidth of the peer for receiving.
+    pub incoming: u32,
+    pub outgoing: u32,
     /// Bandwidths announced to the peer last: what it may send, and what is sent to it.
-    pub announced_bandwidth: (u32, u32),
-    /// Bytes received since the bandwidth throttle looked.
-    pub data_received: u32,
+    pub announced: (u32, u32),
     /// Rounds of the bandwidth throttle in which its share was settled.
     pub settled: (u64, u64),
 }
@@ -146,36 +180,35 @@ impl Connection {
             side,
             arrival: None,
             reason: (0, DisconnectReason::TimedOut),
-            remote_id: NO_PEER,
-            local_id: NO_PEER,
-            outgoing_session: 0xff,
-            incoming_session: 0xff,
-            connect_id: [0; 4],
+            ids: Ids {
+                remote: NO_PEER,
+                local: NO_PEER,
+                outgoing_session: 0xff,
+                incoming_session: 0xff,
+                connect_id: [0; 4],
+            },
             address,
             endpoint: address.into(),
             acks: VecDeque::new(),
             sender: Sender::new(channels, control_sequence),
-            round_trip: RoundTrip::new(),
-            has_sample: false,
-            throttle: PacketThrottle::new(ThrottleParameters::default()),
-            loss: Loss::default(),
-            mtu,
-            window: WINDOW_MAX,
-            incoming: Vec::new(),
-            unsequenced: None,
-            delivered: VecDeque::new(),
-            waiting: 0,
-            account: Account::default(),
-            last_receive: None,
-            last_send: None,
-            last_packet: None,
-            ping_interval_ms: PING_INTERVAL_MS,
-            timeout: PeerTimeout::default(),
-            incoming_bandwidth: 0,
-            outgoing_bandwidth: 0,
-            announced_bandwidth: (0, 0),
+            path: Path {
+                round_trip: RoundTrip::new(),
+                has_sample: false,
+                throttle: PacketThrottle::new(ThrottleParameters::default()),
+                loss: Loss::default(),
+                mtu,
+                window: WINDOW_MAX,
+            },
+            inbox: Inbox::default(),
             data_received: 0,
-            settled: (0, 0),
+            liveness: Liveness {
+                last_receive: None,
+                last_send: None,
+                last_packet: None,
+                ping_interval_ms: PING_INTERVAL_MS,
+                timeout: PeerTimeout::default(),
+            },
+            bandwidth: PeerBandwidth::default(),
         }
     }
 
@@ -194,8 +227,8 @@ impl Connection {
 
     pub fn limits(&self, settings: &Settings) -> Limits {
         Limits {
-            mtu: self.mtu,
-            window: self.window,
+            mtu: self.path.mtu,
+            window: self.path.window,
             has_checksum: settings.checksum.is_some(),
             packet: settings.packet_bytes_max,
         }
@@ -203,11 +236,11 @@ impl Connection {
 
     /// The window that follows from what the peer can take and we can send.
     pub fn fit_window(&mut self, host_outgoing: u32) {
-        let slower = match (host_outgoing, self.incoming_bandwidth) {
+        let slower = match (host_outgoing, self.bandwidth.incoming) {
             (0, bandwidth) | (bandwidth, 0) => bandwidth,
             (ours, theirs) => ours.min(theirs),
         };
-        self.window = window(slower);
+        self.path.window = window(slower);
     }
 
     /// Receiving half of `channel`, and what bounds it.
@@ -219,16 +252,16 @@ impl Connection {
         work: &'a mut u64,
     ) -> Option<(&'a mut LazyIncoming, ReceiveQuota<'a>)> {
         let quota = ReceiveQuota {
-            delivered: &mut self.delivered,
-            waiting: &mut self.waiting,
-            account: &mut self.account,
+            delivered: &mut self.inbox.delivered,
+            waiting: &mut self.inbox.waiting,
+            account: &mut self.inbox.account,
             budget,
             waiting_limit: settings.waiting_bytes_max,
             held_limit: settings.held_bytes_max,
             packet_limit: settings.packet_bytes_max,
             work,
         };
-        Some((self.incoming.get_mut(usize::from(channel))?, quota))
+        Some((self.inbox.incoming.get_mut(usize::from(channel))?, quota))
     }
 
     /// Time of the next action if nothing arrives and nothing is queued.
@@ -241,15 +274,18 @@ impl Connection {
 
     /// Time from which a ping may leave with a packet.
     pub fn ping_due(&self) -> u64 {
-        self.last_receive.map_or(0, |last| last.saturating_add(self.ping_interval_ms.into()))
+        self.liveness.last_receive.map_or(0, |last| last.saturating_add(self.liveness.ping_interval_ms.into()))
     }
 
     /// Delay after that before it leaves separately, in milliseconds: none, unless packets left around the time of the
     /// last acknowledgement, or since, so that one may be expected.
     pub fn ping_grace_ms(&self) -> u64 {
-        let grace_ms = u64::from(self.ping_interval_ms / LATE_PING_PART);
-        let are_packets_sent =
-            self.last_packet.zip(self.last_receive).is_some_and(|(at, last)| at.saturating_add(grace_ms) >= last);
+        let grace_ms = u64::from(self.liveness.ping_interval_ms / LATE_PING_PART);
+        let are_packets_sent = self
+            .liveness
+            .last_packet
+            .zip(self.liveness.last_receive)
+            .is_some_and(|(at, last)| at.saturating_add(grace_ms) >= last);
         if are_packets_sent { grace_ms } else { 0 }
     }
 }

@@ -305,7 +305,7 @@ impl Host {
     fn target(&self, endpoint: Endpoint, token: u16) -> Option<Target> {
         self.tokens.find(self.tokens.tag(&endpoint, token), |target| match target {
             Target::Slot(slot) => {
-                self.peer_of(slot).is_some_and(|peer| peer.endpoint == endpoint && peer.local_id == token)
+                self.peer_of(slot).is_some_and(|peer| peer.endpoint == endpoint && peer.ids.local == token)
             }
             Target::HalfOpen(at) => self
                 .half_open
@@ -396,12 +396,12 @@ impl Host {
         let Host { slots, commands, statistics, .. } = self;
         let Some(connection) = connection_at(slots, slot) else { return };
         if !connection.sender.has_nothing_in_flight() && now >= connection.sender.next_timeout {
-            let timeout = connection.timeout;
-            let lost_before = connection.loss.lost;
-            match connection.sender.expire(commands, now, &timeout, &mut connection.loss) {
+            let timeout = connection.liveness.timeout;
+            let lost_before = connection.path.loss.lost;
+            match connection.sender.expire(commands, now, &timeout, &mut connection.path.loss) {
                 Some(looked) => {
                     statistics.work += looked;
-                    statistics.resent += u64::from(connection.loss.lost.wrapping_sub(lost_before));
+                    statistics.resent += u64::from(connection.path.loss.lost.wrapping_sub(lost_before));
                     self.wake(slot);
                 }
                 None => return self.end(slot, (0, DisconnectReason::TimedOut)),
@@ -434,13 +434,13 @@ impl Host {
             }
             let event = if let Some(data) = connection.arrival.take() {
                 Event::Connect { peer, data }
-            } else if let Some(packet) = connection.delivered.pop_front() {
-                connection.waiting -= packet.payload.len();
+            } else if let Some(packet) = connection.inbox.delivered.pop_front() {
+                connection.inbox.waiting -= packet.payload.len();
                 Event::Receive { peer, packet }
             } else {
                 continue;
             };
-            if !connection.delivered.is_empty() {
+            if !connection.inbox.delivered.is_empty() {
                 self.dispatch.push_back(slot);
             }
             return Some(event);
@@ -452,8 +452,8 @@ impl Host {
     pub fn receive(&mut self, peer: PeerId) -> Option<Received> {
         let slot = self.slot_of(peer)?;
         let connection = self.peer_of_mut(slot)?;
-        let packet = connection.delivered.pop_front()?;
-        connection.waiting -= packet.payload.len();
+        let packet = connection.inbox.delivered.pop_front()?;
+        connection.inbox.waiting -= packet.payload.len();
         Some(packet)
     }
 
@@ -463,13 +463,13 @@ impl Host {
         let was_connected = connection.is_connected();
         connection.state = state;
         let is_connected = connection.is_connected();
-        let is_limited = connection.incoming_bandwidth != 0;
+        let is_limited = connection.bandwidth.incoming != 0;
         let address = words(connection.address.ip());
         match (was_connected, is_connected) {
             (false, true) => {
                 let Host { slots, budget, .. } = self;
                 if let Some(connection) = connection_at(slots, slot) {
-                    budget.open(&mut connection.account, connection.address.ip());
+                    budget.open(&mut connection.inbox.account, connection.address.ip());
                 }
                 self.connected.push_back(slot);
                 self.bandwidth.limited_peers += usize::from(is_limited);
@@ -479,7 +479,7 @@ impl Host {
             (true, false) => {
                 let Host { slots, budget, .. } = self;
                 if let Some(connection) = connection_at(slots, slot) {
-                    budget.close(&mut connection.account);
+                    budget.close(&mut connection.inbox.account);
                 }
                 self.connected.remove(slot);
                 self.bandwidth.limited_peers -= usize::from(is_limited);
@@ -506,10 +506,10 @@ impl Host {
         connection.acks.clear();
         connection.sender.clear(commands);
         connection.sender.set_channels(0);
-        connection.incoming.clear();
-        connection.delivered.clear();
-        budget.empty(&mut connection.account);
-        connection.waiting = 0;
+        connection.inbox.incoming.clear();
+        connection.inbox.delivered.clear();
+        budget.empty(&mut connection.inbox.account);
+        connection.inbox.waiting = 0;
         self.ready.remove(slot);
         self.blocked.remove(slot);
         self.wheel.remove(slot);
@@ -534,12 +534,12 @@ impl Host {
         let Some(connection) = place.connection.take() else { return };
         let connection = *connection;
         place.generation = place.generation.wrapping_add(1);
-        place.outgoing_session = connection.outgoing_session;
-        place.incoming_session = connection.incoming_session;
-        self.tokens.remove(self.tokens.tag(&connection.endpoint, connection.local_id), Target::Slot(slot));
+        place.outgoing_session = connection.ids.outgoing_session;
+        place.incoming_session = connection.ids.incoming_session;
+        self.tokens.remove(self.tokens.tag(&connection.endpoint, connection.ids.local), Target::Slot(slot));
         self.broadcasts.retain(|&(_, other)| other != slot);
         if connection.side == Side::Acceptor {
-            self.attempts.remove(&(connection.endpoint, u32::from_be_bytes(connection.connect_id).into()));
+            self.attempts.remove(&(connection.endpoint, u32::from_be_bytes(connection.ids.connect_id).into()));
         }
         self.free.insert(slot);
     }

@@ -63,14 +63,10 @@ pub struct Run {
     pub own_wait_ns: u64,
     /// Threads and children that the process had.
     pub spawned: SpawnedTasks,
-    /// Page faults served without reading from disk.
-    pub faults_minor: u64,
-    /// Page faults that read from disk.
-    pub faults_major: u64,
-    /// Times it gave its CPU up.
-    pub switches_voluntary: u64,
-    /// Times its CPU was taken away.
-    pub switches_involuntary: u64,
+    /// Page faults of it, and of children it waited for.
+    pub faults: Faults,
+    /// Context switches of it, and of children it waited for.
+    pub switches: Switches,
     /// Blocks of 512 bytes that it had written to disks.
     pub blocks_written: u64,
     /// Times its first thread changed CPUs.
@@ -81,6 +77,24 @@ pub struct Run {
     pub rss_max_bytes: Option<u64>,
     /// Hardware counters, where the machine has them.
     pub counts: Counts,
+}
+
+/// Page faults of a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Page faults served without reading from disk.
+    pub minor: u64,
+    /// Page faults that read from disk.
+    pub major: u64,
+}
+
+/// Context switches of a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Times it gave its CPU up.
+    pub voluntary: u64,
+    /// Times its CPU was taken away.
+    pub involuntary: u64,
 }
 
 impl Run {
@@ -169,10 +183,8 @@ impl Runner {
             wait_ns: wait_ns(&account, received.as_ref()),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
             spawned: account.spawned,
-            faults_minor: account.faults_minor,
-            faults_major: account.faults_major,
-            switches_voluntary: account.switches_voluntary,
-            switches_involuntary: account.switches_involuntary,
+            faults: account.faults,
+            switches: account.switches,
             blocks_written: account.blocks_written,
             migrations: account.migrations,
             rss_max_bytes,

@@ -11,8 +11,8 @@ use prony_bench::CommandLine;
 use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
-    Cause, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions, ReplayReport, StateError,
-    TapeError, Verdict, WeakReason,
+    AcceptOptions, Cause, ComparisonOptions, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions,
+    ReplayReport, StateError, StateOptions, TapeError, TrustOptions, Verdict, WeakReason,
 };
 use prony_report::{json, text};
 
@@ -120,15 +120,15 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         (Verdict::Weak(_), _) => Some("record longer, with busy clients".to_owned()),
         (_, Some(found)) => {
             let hint = steps::hint(args, report, found);
-            Some(match report.variables_withheld.as_slice() {
+            Some(match report.from_demo.variables_withheld.as_slice() {
                 [] => hint,
                 names => {
                     format!("{hint}; the build lacks recorded variables: use {}", trust::keep_options(names))
                 }
             })
         }
-        _ if !report.variables_withheld.is_empty() => {
-            let options = trust::keep_options(&report.variables_withheld);
+        _ if !report.from_demo.variables_withheld.is_empty() => {
+            let options = trust::keep_options(&report.from_demo.variables_withheld);
             Some(format!("use {options} to give the build recorded variables"))
         }
         _ => None,
@@ -156,20 +156,19 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         command: args.command.clone(),
         environment: args.env.clone(),
         repeat: args.repeat,
-        tolerance: rules,
-        decoder,
+        comparison: ComparisonOptions { tolerance: rules, decoder },
         watchdog: args.watchdog,
-        allow_truncated: args.allow_truncated,
+        accept: AcceptOptions {
+            truncated: args.allow_truncated,
+            other_machine: args.ignore_environment,
+            other_architecture: args.other_architecture,
+        },
         show_output: args.show_output,
         explain: args.explain,
-        trusted: args.trust.trust_demo,
-        keep_variables: args.trust.keep_variable.clone(),
-        restore_in_place: args.restore_in_place.clone(),
-        ignore_environment: args.ignore_environment,
-        other_architecture: args.other_architecture,
+        trust: TrustOptions { trusted: args.trust.trust_demo, keep_variables: args.trust.keep_variable.clone() },
+        state: StateOptions { in_place: args.restore_in_place.clone(), set_ids: args.restore_set_ids },
         files: (&args.files).into(),
         limits: args.limits.into(),
-        restore_set_ids: args.restore_set_ids,
         stop: Some(interrupt.flag()),
     };
     let mut line = ProgressLine::new(!args.show_output);

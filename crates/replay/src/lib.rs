@@ -35,11 +35,14 @@ pub use files::regular::FileError;
 pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::{RecordError, RecordOptions, exit_text, record};
-pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, replay};
+pub use replay::{
+    AcceptOptions, ComparisonOptions, FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, StateOptions,
+    TrustOptions, replay,
+};
 pub use report::{
-    BeyondLimit, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall,
-    FilesLacking, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport,
-    Surroundings, ThreadReport, Traced, TracedTo, Unrecorded, Verdict, Warning, WeakReason,
+    BeyondLimit, ByteWindow, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, Evidence,
+    FailedCall, FilesLacking, FromDemo, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded,
+    ReplayReport, Surroundings, ThreadReport, Timing, Traced, TracedTo, Unrecorded, Verdict, Warning, WeakReason,
 };
 pub use run::decoder::{DecoderError, Side};
 pub use run::tape::TapeError;

@@ -236,8 +236,15 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     let end_input = pipe.map(|(_, end)| end).zip(options.end_input.clone());
     let mut recording = Recording {
         end_input,
-        scans: channel.scans(),
-        excluded: header.excluded_objects.clone(),
+        objects: ServerObjects {
+            scans: channel.scans(),
+            excluded: header.excluded_objects.clone(),
+            loaded: Vec::new(),
+            late: Vec::new(),
+            unknown: None,
+            unsearched: Vec::new(),
+            raw_calls_trapped: false,
+        },
         channel,
         server,
         writer,
@@ -245,19 +252,11 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         opened: Opened::new(&cwd),
         started,
         latest: started,
-        objects: Vec::new(),
-        late: Vec::new(),
-        unknown: None,
-        unsearched: Vec::new(),
-        raw_calls_trapped: false,
-        notes: Vec::new(),
-        covered: Vec::new(),
+        notes: Notes::default(),
         beside: Vec::new(),
         follows_exec: options.scope.follow_exec,
         stamped: Vec::new(),
-        raw_bytes: 0,
-        outputs: 0,
-        output_bytes: 0,
+        totals: Totals::default(),
     };
     let ended = recording.run(options.limit, &interrupt, progress).map_err(|broken| {
         recording.end_server();
@@ -327,10 +326,22 @@ struct Recording {
     opened: Opened,
     started: Moment,
     latest: Moment,
+    objects: ServerObjects,
+    notes: Notes,
+    /// Names of the programs with sockets that are not recorded, and whether programs are recorded that the server runs.
+    beside: Vec<String>,
+    follows_exec: bool,
+    /// Bytes of the record that is being stamped.
+    stamped: Vec<u8>,
+    totals: Totals,
+}
+
+/// Objects that the server has loaded, and what a search of them found.
+struct ServerObjects {
     scans: Scans,
     /// Beginnings of the names of objects whose calls are not the server's.
     excluded: Vec<Vec<u8>>,
-    objects: Vec<Loaded>,
+    loaded: Vec<Loaded>,
     /// Objects that were loaded while the server ran, of which it is not known yet whether they make system calls.
     late: Vec<Loaded>,
     /// Functions of the server's libc of which nothing is known, once that libc was seen.
@@ -339,17 +350,25 @@ struct Recording {
     unsearched: Vec<PathBuf>,
     /// The kernel reports raw system calls, from whatever object.
     raw_calls_trapped: bool,
+}
+
+/// Notes of a recording about itself.
+#[derive(Default)]
+struct Notes {
     /// Notes about what could not be recorded.
-    notes: Vec<String>,
+    missed: Vec<String>,
     /// Notes about what was recorded in another way.
     covered: Vec<String>,
-    /// Names of the programs with sockets that are not recorded, and whether programs are recorded that the server runs.
-    beside: Vec<String>,
-    follows_exec: bool,
-    /// Bytes of the record that is being stamped.
-    stamped: Vec<u8>,
+}
+
+/// Amounts of what the server has written down and sent so far.
+#[derive(Default)]
+struct Totals {
+    /// Bytes of the records, uncompressed.
     raw_bytes: u64,
+    /// Number of calls that sent bytes.
     outputs: u64,
+    /// Number of bytes that those calls sent.
     output_bytes: u64,
 }
 
@@ -368,7 +387,7 @@ impl Recording {
         let mut last_request = None;
         let mut ended = None;
         loop {
-            if let Some(request) = self.scans.wanted() {
+            if let Some(request) = self.objects.scans.wanted() {
                 self.search_objects(request);
             }
             let gathered = self.gather(false)?;
@@ -380,7 +399,7 @@ impl Recording {
                 block_at = now + BLOCK_EVERY;
                 progress(Progress::Recording {
                     seconds: start.elapsed().as_secs_f64(),
-                    raw_bytes: self.raw_bytes,
+                    raw_bytes: self.totals.raw_bytes,
                     file_bytes: self.writer.file_bytes(),
                 });
             }
@@ -472,7 +491,7 @@ impl Recording {
         for Beside { pid, name } in beside::with_sockets(&take_part) {
             if !self.beside.contains(&name) {
                 let hint = if self.follows_exec { "" } else { "; --follow-exec records what the server runs" };
-                self.notes.push(format!(
+                self.notes.missed.push(format!(
                     "the server runs `{name}` (process {pid}), which has sockets of its own: what passes through them is not recorded{hint}"
                 ));
                 self.beside.push(name);
@@ -483,14 +502,14 @@ impl Recording {
     /// Answers a server that waits for it, in time.
     fn search_objects(&mut self, request: ScanRequest) {
         let code = objects::mapped_code(request.pid).unwrap_or_default();
-        let excluded: Vec<&[u8]> = self.excluded.iter().map(Vec::as_slice).collect();
+        let excluded: Vec<&[u8]> = self.objects.excluded.iter().map(Vec::as_slice).collect();
         let found = objects::loaded_objects(&code);
         let searched = search::search(&found, Some(Instant::now() + SEARCH));
         let sites = objects::sites(&code, &searched, &excluded);
         let unsearched = found.iter().filter(|object| !searched.contains_key(object.path.as_path()));
-        self.unsearched.extend(unsearched.map(|object| object.path.clone()));
-        self.unsearched.sort();
-        self.unsearched.dedup();
+        self.objects.unsearched.extend(unsearched.map(|object| object.path.clone()));
+        self.objects.unsearched.sort();
+        self.objects.unsearched.dedup();
         let mut raw_calls = false;
         if !request.loaded {
             // What was not searched may make some.
@@ -503,17 +522,17 @@ impl Recording {
                 .find(|path| searched.get(path).is_some_and(|found| found.sanitizer) && !is_excluded(path, &excluded))
             {
                 raw_calls = false;
-                self.notes.push(format!(
+                self.notes.missed.push(format!(
                     "{} holds the runtime of a sanitizer: system calls that it makes by instructions of its own are \
                      not recorded",
                     path.display()
                 ));
             }
-            self.raw_calls_trapped |= raw_calls;
+            self.objects.raw_calls_trapped |= raw_calls;
         }
-        let left_out = self.scans.answer(raw_calls, &sites);
+        let left_out = self.objects.scans.answer(raw_calls, &sites);
         if left_out > 0 {
-            self.notes.push(format!(
+            self.notes.missed.push(format!(
                 "{left_out} instructions that read time, randomness or the CPU number from the processor exceed \
                  the number that can be recorded"
             ));
@@ -524,15 +543,15 @@ impl Recording {
 
     /// Names functions of a libc that is not the one of the list, if an object that is new refers to them.
     fn name_unknown(&mut self, found: &[Loaded]) {
-        if self.unknown.is_none() {
+        if self.objects.unknown.is_none() {
             let libc = found.iter().find(|object| object.path.ends_with("libc.so.6"));
-            self.unknown = libc.map(|libc| calls::unknown(&libc.path));
+            self.objects.unknown = libc.map(|libc| calls::unknown(&libc.path));
         }
-        let Some(unknown) = self.unknown.as_ref().filter(|unknown| !unknown.is_empty()) else { return };
-        let new = found.iter().filter(|object| self.objects.binary_search(object).is_err());
+        let Some(unknown) = self.objects.unknown.as_ref().filter(|unknown| !unknown.is_empty()) else { return };
+        let new = found.iter().filter(|object| self.objects.loaded.binary_search(object).is_err());
         for object in new.filter(|object| !is_ordinary(&object.path)) {
             for name in calls::used(&object.path, unknown) {
-                self.notes.push(format!(
+                self.notes.missed.push(format!(
                     "{} refers to `{name}` of this libc, which prony does not know: what it brings from outside is not \
                      recorded",
                     object.path.display()
@@ -550,22 +569,22 @@ impl Recording {
 
     /// `late`: the objects were loaded while the server ran.
     fn look_at_new(&mut self, mut new: Vec<Loaded>, late: bool) {
-        new.retain(|object| self.objects.binary_search(object).is_err());
-        self.objects.extend_from_slice(&new);
-        self.objects.sort();
-        if late && !self.raw_calls_trapped {
-            self.late.append(&mut new);
+        new.retain(|object| self.objects.loaded.binary_search(object).is_err());
+        self.objects.loaded.extend_from_slice(&new);
+        self.objects.loaded.sort();
+        if late && !self.objects.raw_calls_trapped {
+            self.objects.late.append(&mut new);
         }
         // What is not found yet is looked for with the next ones.
-        let found = search::search(&self.late, Some(Instant::now()));
+        let found = search::search(&self.objects.late, Some(Instant::now()));
         for (path, _) in found.iter().filter(|(_, found)| found.raw_calls) {
-            self.notes.push(format!(
+            self.notes.missed.push(format!(
                 "{} was loaded while the server ran and contains system call instructions, which are not recorded",
                 path.display()
             ));
         }
         let found: Vec<PathBuf> = found.into_keys().map(Path::to_owned).collect();
-        self.late.retain(|object| !found.contains(&object.path) && object.path.exists());
+        self.objects.late.retain(|object| !found.contains(&object.path) && object.path.exists());
     }
 
     /// Takes what the threads have written into the demo; returns how many bytes it was.
@@ -573,16 +592,16 @@ impl Recording {
         let merger = &mut self.merger;
         let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
-        self.raw_bytes += gathered as u64;
-        let Recording { writer, opened, notes, covered, started, latest, stamped, outputs, output_bytes, .. } = self;
+        self.totals.raw_bytes += gathered as u64;
+        let Recording { writer, opened, notes, started, latest, stamped, totals, .. } = self;
         merger.take(all, |process, record| {
             let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let op = Op::from_number(head.op);
             match op.map(Op::class) {
                 Some(Class::Clock) => return Ok(writer.push(process, record)?),
                 Some(Class::Output) if head.ret > 0 => {
-                    *outputs += 1;
-                    *output_bytes += sent_bytes(record);
+                    totals.outputs += 1;
+                    totals.output_bytes += sent_bytes(record);
                 }
                 _ => {}
             }
@@ -590,8 +609,8 @@ impl Recording {
                 Some(Op::NoteFile) => opened.note(process, &head, record),
                 Some(Op::OpenFile) if head.ret >= 0 => opened.note(process, &head, record),
                 Some(Op::OrderShared) => opened.take_turns(process, head.aux as u16),
-                Some(Op::NoteUnrecordable) => notes.extend(note_text(record)),
-                Some(Op::NoteCovered) => covered.extend(note_text(record)),
+                Some(Op::NoteUnrecordable) => notes.missed.extend(note_text(record)),
+                Some(Op::NoteCovered) => notes.covered.extend(note_text(record)),
                 _ => {}
             }
             let time = started.ns_until(head.time, latest);
@@ -613,18 +632,18 @@ impl Recording {
         let duration_ns = self.latest.ns_since(&self.started);
         let written = self.opened.written_elsewhere(state);
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
-        once_each(&mut self.notes);
-        once_each(&mut self.covered);
-        for path in &self.unsearched {
-            self.notes.push(format!(
+        once_each(&mut self.notes.missed);
+        once_each(&mut self.notes.covered);
+        for path in &self.objects.unsearched {
+            self.notes.missed.push(format!(
                 "{} was not searched within {:.2} s: time and randomness that it reads from the processor are not \
                  recorded, this time",
                 path.display(),
                 SEARCH.as_secs_f64()
             ));
         }
-        for object in &self.late {
-            self.notes.push(format!(
+        for object in &self.objects.late {
+            self.notes.missed.push(format!(
                 "{} was loaded while the server ran and was not searched: it may contain system call instructions, \
                  which are not recorded",
                 object.path.display()
@@ -636,7 +655,7 @@ impl Recording {
                 0 => String::new(),
                 count => format!(" and {count} more"),
             };
-            self.notes.push(format!(
+            self.notes.missed.push(format!(
                 "several processes read and write {first}{others}: what one finds there may depend on what another \
                  did before, which is kept only with --processes-in-turn"
             ));
@@ -647,12 +666,12 @@ impl Recording {
         }
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {
-            self.notes.push(format!(
+            self.notes.missed.push(format!(
                 "a thread waited for another without a call ({overlapped} ×), so both ran at the same time: a \
                  race between them may end differently in a replay"
             ));
         }
-        warnings.extend(self.notes.iter().cloned().map(RecordWarning::Note));
+        warnings.extend(self.notes.missed.iter().cloned().map(RecordWarning::Note));
         let mut files = self.opened.manifest(state);
         let packed = pack::pack(&mut self.writer, &mut files, limits, |path, _| Some(path.to_owned()))
             .map_err(|error| write(WriteError::Io(error)))?;
@@ -660,6 +679,7 @@ impl Recording {
             files,
             objects: self
                 .objects
+                .loaded
                 .iter()
                 .map(|object| ObjectEntry {
                     path: object.path.as_os_str().as_bytes().to_vec(),
@@ -668,8 +688,8 @@ impl Recording {
                 .collect(),
             exit: exit_of(ended),
             duration_ns,
-            unsearched: self.unsearched.drain(..).map(|path| path.into_os_string().into_vec()).collect(),
-            notes: self.notes.drain(..).chain(self.covered.drain(..)).collect(),
+            unsearched: self.objects.unsearched.drain(..).map(|path| path.into_os_string().into_vec()).collect(),
+            notes: self.notes.missed.drain(..).chain(self.notes.covered.drain(..)).collect(),
             ..Trailer::default()
         };
         let (file, totals) = self.writer.finish(&trailer).map_err(&write)?;
@@ -679,8 +699,8 @@ impl Recording {
             processes: u64::from(totals.processes),
             records: totals.records,
             frames: totals.frames,
-            outputs: self.outputs,
-            output_bytes: self.output_bytes,
+            outputs: self.totals.outputs,
+            output_bytes: self.totals.output_bytes,
             threads_waited_s: self.channel.threads_waited().as_secs_f64(),
             file_bytes: totals.file_bytes,
             exit: exit_of(ended),

@@ -18,7 +18,7 @@ use crate::run::decoder::DecoderError;
 use crate::run::printed::Printed;
 use crate::run::sockets;
 use crate::run::tape::{Tape, TapeError};
-use crate::run::{Observed, ObservedKind, Outcome, RunError, Setup, run_once};
+use crate::run::{Build, Ending, Observed, ObservedKind, Outcome, RunError, Setup, run_once};
 use crate::server::environment::{self, Filter, Origin, Withheld};
 use crate::server::facts::flags_lacking;
 use crate::server::launch::EBADF;
@@ -58,37 +58,65 @@ pub struct ReplayOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Number of replays, one after another.
     pub repeat: u32,
-    /// Rules for outputs that may differ a little.
-    pub tolerance: Option<Rules>,
-    /// Program and arguments of a decoder that reads the outputs; empty to compare their bytes.
-    pub decoder: Vec<OsString>,
+    /// Comparison of the outputs with the recorded ones.
+    pub comparison: ComparisonOptions,
     /// Time without progress after which a replay is ended.
     pub watchdog: Duration,
-    /// Replay a demo that was cut.
-    pub allow_truncated: bool,
+    /// Differences that a replay is run in spite of.
+    pub accept: AcceptOptions,
     /// Let the build print where this process prints.
     pub show_output: bool,
     /// Keep what explains a divergence: the last lines that it prints, if it does not print where this process does, and what
     /// its calls return that are made for real.
     pub explain: bool,
-    /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
-    pub trusted: bool,
-    /// Variables that keep the recorded value although they may choose code.
-    pub keep_variables: Vec<OsString>,
-    /// State directories that are brought back where they were recorded instead of over it.
-    pub restore_in_place: Vec<PathBuf>,
-    /// Trust the result although the machine differs.
-    pub ignore_environment: bool,
-    /// Try a build of another architecture than that of the recorded server.
-    pub other_architecture: bool,
+    /// Trust in the author of the demo.
+    pub trust: TrustOptions,
+    /// Directories and files of the state that are brought back.
+    pub state: StateOptions,
     /// Source of the files that the server only read.
     pub files: FileOptions,
     /// Limits on the resources that the demo may use.
     pub limits: Limits,
-    /// Files of the state keep their bits for set-user-id and set-group-id.
-    pub restore_set_ids: bool,
     /// Flag that is set when a signal requests a stop.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Comparison of the outputs of a build with the recorded ones.
+#[derive(Debug, Default)]
+pub struct ComparisonOptions {
+    /// Rules for outputs that may differ a little.
+    pub tolerance: Option<Rules>,
+    /// Program and arguments of a decoder that reads the outputs; empty to compare their bytes.
+    pub decoder: Vec<OsString>,
+}
+
+/// Differences between a recording and what replays it that are no reason to stop, or to doubt the result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AcceptOptions {
+    /// Replay a demo that was cut.
+    pub truncated: bool,
+    /// Trust the result although the machine differs.
+    pub other_machine: bool,
+    /// Try a build of another architecture than that of the recorded server.
+    pub other_architecture: bool,
+}
+
+/// Trust in the author of a demo.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustOptions {
+    /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
+    pub trusted: bool,
+    /// Variables that keep the recorded value although they may choose code.
+    pub keep_variables: Vec<OsString>,
+}
+
+/// How the state directories of a demo are brought back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateOptions {
+    /// State directories that are brought back where they were recorded instead of over it.
+    pub in_place: Vec<PathBuf>,
+    /// Files of the state keep their bits for set-user-id and set-group-id.
+    pub set_ids: bool,
 }
 
 /// Source of the files that the recorded server only read, if those of this machine are missing or differ.
@@ -112,20 +140,15 @@ impl ReplayOptions {
             command,
             environment: Vec::new(),
             repeat: 1,
-            tolerance: None,
-            decoder: Vec::new(),
+            comparison: ComparisonOptions::default(),
             watchdog: Duration::from_secs(10),
-            allow_truncated: false,
+            accept: AcceptOptions { other_machine: true, ..AcceptOptions::default() },
             show_output: false,
             explain: false,
-            trusted: false,
-            keep_variables: Vec::new(),
-            restore_in_place: Vec::new(),
-            ignore_environment: true,
-            other_architecture: false,
+            trust: TrustOptions::default(),
+            state: StateOptions::default(),
             files: FileOptions::default(),
             limits: Limits::default(),
-            restore_set_ids: false,
             stop: None,
         }
     }
@@ -327,28 +350,30 @@ pub struct Replayer<'a> {
     options: &'a ReplayOptions,
     demo: Demo<BufReader<File>>,
     tape: Arc<Tape>,
-    command: Vec<OsString>,
-    environment: Vec<(OsString, OsString)>,
-    cwd: PathBuf,
-    program: Program,
+    build: Build,
     /// Replays side by side share it: another copy lies in other pages, and frames differ by what their caches make of that.
     libraries: Arc<Libraries>,
     nowhere: File,
     demo_inode: u64,
-    /// Files of the recording that are not here.
-    missing: Option<FilesLacking>,
-    /// Files of the demo and others that are mounted over those here.
-    plan: Plan,
-    /// Files that the demo has and that differ here, where it is not trusted.
-    files_withheld: u64,
-    /// Directories of files that it has, that differ here, and that lie neither below its directories nor the user's.
-    directories_outside: Vec<String>,
+    files: ReadFiles,
     warnings: Vec<Warning>,
     /// Recorded variables that the build does not get.
     withheld: Withheld,
     /// Reasons why the result would mean little.
     reasons: Vec<WeakReason>,
     surroundings: Surroundings,
+}
+
+/// Files that the recorded server only read: where the build finds them.
+struct ReadFiles {
+    /// Files of the recording that are not here.
+    missing: Option<FilesLacking>,
+    /// Files of the demo and others that are mounted over those here.
+    plan: Plan,
+    /// Files that the demo has and that differ here, where it is not trusted.
+    withheld: u64,
+    /// Directories of files that it has, that differ here, and that lie neither below its directories nor the user's.
+    outside: Vec<String>,
 }
 
 impl<'a> Replayer<'a> {
@@ -384,13 +409,13 @@ impl<'a> Replayer<'a> {
         let listed = file.try_clone().map_err(DemoError::Io)?;
         let demo_inode = file.metadata().map_err(DemoError::Io)?.ino();
         let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
-        if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
+        if let Some(cut) = demo.truncation().filter(|_| !options.accept.truncated) {
             return Err(ReplayError::Truncated(cut.clone()));
         }
         let header = demo.header();
         let build = !options.command.is_empty();
         // To tell an own demo from a trusted one takes reading it, which only the working directory is worth.
-        let origin = if options.trusted { Origin::Trusted } else { origin(&options.demo, &listed) };
+        let origin = if options.trust.trusted { Origin::Trusted } else { origin(&options.demo, &listed) };
         let trusted = origin.is_trusted();
         if let Some(privilege) = Privilege::of(header, build).filter(|_| !trusted) {
             return Err(ReplayError::NotTrusted(privilege));
@@ -400,7 +425,7 @@ impl<'a> Replayer<'a> {
             true => options.command.clone(),
         };
         let mut warnings = Vec::new();
-        let Environment { variables: environment, search, withheld } =
+        let Environment { variables: environment, search, withheld: variables_withheld } =
             Environment::of(header, options, origin, &mut warnings);
         let cwd = PathBuf::from(regular::os(&header.cwd));
         if origin != Origin::Own && is_made_up(&cwd) && !is_own(&listed) {
@@ -410,13 +435,13 @@ impl<'a> Replayer<'a> {
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
         let found = program.architecture.name();
-        if is_known_other(&header.architecture, found) && !options.other_architecture {
+        if is_known_other(&header.architecture, found) && !options.accept.other_architecture {
             let (program, recorded) = (program.path.display().to_string(), header.architecture.clone());
             return Err(ReplayError::OtherArchitecture { program, found, recorded });
         }
 
         let mut reasons = Vec::new();
-        let reasons_to_fill = if options.ignore_environment { None } else { Some(&mut reasons) };
+        let reasons_to_fill = if options.accept.other_machine { None } else { Some(&mut reasons) };
         let mut surroundings = examine_surroundings(&demo, found, &mut warnings, reasons_to_fill);
         surroundings.command_given = build;
         surroundings.recorded_build = is_recorded(demo.header(), &program, &command);
@@ -424,8 +449,8 @@ impl<'a> Replayer<'a> {
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
         let differences = manifest::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
-        let Planned { mut plan, withheld: files_withheld, outside, .. } = planned;
-        let directories_outside = outside.iter().map(|path| path.display().to_string()).collect();
+        let Planned { mut plan, withheld, outside, .. } = planned;
+        let outside = outside.iter().map(|path| path.display().to_string()).collect();
         if !cwd.is_dir() {
             plan.directories.push(cwd.clone());
         }
@@ -438,7 +463,7 @@ impl<'a> Replayer<'a> {
         surroundings.notes = notes.iter().filter(|note| !tape.uncovered.contains(note)).cloned().collect();
         for changed in differences.changed {
             warnings.push(Warning::Changed(changed.clone()));
-            if !options.ignore_environment {
+            if !options.accept.other_machine {
                 reasons.push(WeakReason::Changed(changed));
             }
         }
@@ -449,19 +474,13 @@ impl<'a> Replayer<'a> {
             options,
             demo,
             tape,
-            command,
-            environment,
-            cwd,
-            program,
+            build: Build { command, environment, cwd, program },
             libraries,
             nowhere,
             demo_inode,
-            missing,
-            plan,
-            files_withheld,
-            directories_outside,
+            files: ReadFiles { missing, plan, withheld, outside },
             warnings,
-            withheld,
+            withheld: variables_withheld,
             reasons,
             surroundings,
         })
@@ -472,17 +491,18 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn replay(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
-        let Replayer { options, demo, tape, program, cwd, .. } = self;
+        let Replayer { options, demo, tape, build, .. } = self;
+        let (program, cwd) = (&build.program, &build.cwd);
         let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
         let mut report = ReplayReport::before_replay(recorded_ns as f64 / 1e9);
         report.warnings = self.warnings.clone();
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
-        report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
-        report.files_laid_over = self.plan.files() as u64;
-        report.files_withheld = self.files_withheld;
-        report.directories_outside = self.directories_outside.clone();
+        report.from_demo.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
+        report.from_demo.files_laid_over = self.files.plan.files() as u64;
+        report.from_demo.files_withheld = self.files.withheld;
+        report.from_demo.directories_outside = self.files.outside.clone();
         report.surroundings = self.surroundings.clone();
-        if let Some(missing) = &self.missing {
+        if let Some(missing) = &self.files.missing {
             let detail = Detail::FilesLacking(missing.clone());
             report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, Some(detail)));
             report.verdict = Verdict::Diverged;
@@ -499,26 +519,22 @@ impl<'a> Replayer<'a> {
         };
         let recorded_at = demo.header().recorded_at_unix_ns;
         let mut setup = Setup {
-            argv: &self.command,
-            executable: &program.path,
-            environment: &self.environment,
-            cwd,
+            build,
             excluded: &excluded,
             unsearched: &unsearched,
             libraries: &self.libraries,
-            architecture: program.architecture,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             explained: options.explain,
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
-            tolerant: options.tolerance.is_some() || !options.decoder.is_empty(),
+            tolerant: options.comparison.tolerance.is_some() || !options.comparison.decoder.is_empty(),
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
         };
         let restoring = RestoreOptions {
-            in_place: &options.restore_in_place,
+            in_place: &options.state.in_place,
             limits: options.limits,
-            set_ids: options.restore_set_ids,
+            set_ids: options.state.set_ids,
             stop: options.stop.as_deref(),
         };
         SWEPT.call_once(scratch::sweep);
@@ -526,7 +542,7 @@ impl<'a> Replayer<'a> {
         for run in 1..=options.repeat {
             // Before the state is restored: its files count as changed when that is done.
             setup.clock = ClockShift::from_now(recorded_at);
-            let state = Restored::from_demo(demo, &self.plan, restoring).map_err(|error| match error {
+            let state = Restored::from_demo(demo, &self.files.plan, restoring).map_err(|error| match error {
                 StateError::Restore { error: LayoutError::Interrupted, .. }
                 | StateError::Files(OverlayError::Layout(LayoutError::Interrupted)) => ReplayError::Interrupted,
                 error => ReplayError::State(error),
@@ -586,7 +602,7 @@ impl Environment {
         // A build of the user's own is found, and loads what it loads, as if the user had started it.
         let own = |name: &OsStr| std::env::var_os(name);
         let filter =
-            Filter { origin, keep: &options.keep_variables, own: &own, is_safe: &environment::is_safe_directory };
+            Filter { origin, keep: &options.trust.keep_variables, own: &own, is_safe: &environment::is_safe_directory };
         // The command of a demo is its author's program already, and runs only for those who trust him.
         if build {
             withheld = filter.apply(&mut variables);
@@ -618,9 +634,9 @@ fn examine(
     let Circumstances { cwd, demo_inode, recorded_for_ns, replay_began } = *circumstances;
     let place = RecordPosition { process: found.process, thread: found.thread, record: found.record };
     let (failures, all) = &outcome.failures;
-    (report.failed_calls, report.unfailed_calls) = failures::compared(demo, failures, *all, &place)?;
-    report.listings = listings::changed(demo, failures, cwd, demo_inode)?;
-    report.passed = diverged::passed(demo, outcome)?;
+    (report.evidence.failed_calls, report.evidence.unfailed_calls) = failures::compared(demo, failures, *all, &place)?;
+    report.evidence.listings = listings::changed(demo, failures, cwd, demo_inode)?;
+    report.evidence.passed = diverged::passed(demo, outcome)?;
     let times = Times {
         recorded_at_unix_ns: demo.header().recorded_at_unix_ns,
         recorded_for_ns,
@@ -628,10 +644,10 @@ fn examine(
         cwd,
         files: &report.surroundings.files,
     };
-    report.source = found.number().and_then(|change| unrecorded::source(&change, &times));
-    report.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
+    report.evidence.source = found.number().and_then(|change| unrecorded::source(&change, &times));
+    report.evidence.traced = traced::source(found, &outcome.returned, &report.surroundings, cwd);
     let of_process = |thread: &&crate::channel::ThreadState| thread.leader == u32::from(found.process);
-    report.threads = outcome.threads.iter().filter(of_process).count();
+    report.evidence.threads = outcome.threads.iter().filter(of_process).count();
     Ok(())
 }
 
@@ -757,21 +773,22 @@ fn examine_surroundings<R: io::Read + io::Seek>(
 }
 
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
-    report.wall_s.push(outcome.wall_s);
-    report.cpu_s.push(outcome.cpu_s);
     report.frames = outcome.frames;
-    report.frames_in_each = outcome.frames_in_each;
     report.counted = outcome.counted;
-    report.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
-    report.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
-    report.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
+    let (timing, times) = (&mut report.timing, &outcome.times);
+    timing.wall_s.push(times.wall_s);
+    timing.cpu_s.push(times.cpu_s);
+    timing.frames_in_each = times.frames_in_each;
+    timing.frame_start_ns.extend(times.frames.iter().map(|frame| frame.start_ns));
+    timing.frame_wall_ns.extend(times.frames.iter().map(|frame| frame.wall_ns));
+    timing.frame_cpu_ns.extend(times.frames.iter().map(|frame| frame.cpu_ns));
 }
 
 /// The signal that ended the build, where it is the one that ended the recorded server, and no record is left.
 fn crash_as_recorded<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, outcome: &Outcome) -> Option<i32> {
     let recorded = demo.trailer().map(|trailer| trailer.exit);
     let is_complete = outcome.counted.records == tape.records;
-    outcome.signal.filter(|&signal| is_complete && recorded == Some(Exit::Signal(signal)))
+    outcome.ending.signal.filter(|&signal| is_complete && recorded == Some(Exit::Signal(signal)))
 }
 
 fn divergence<R: io::Read + io::Seek>(
@@ -780,14 +797,14 @@ fn divergence<R: io::Read + io::Seek>(
     outcome: &Outcome,
 ) -> Result<Option<Divergence>, DemoError> {
     let (records, of) = (outcome.counted.records, tape.records);
-    Ok(match outcome {
-        Outcome { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
-        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
-        Outcome { signal: Some(signal), .. } => {
+    Ok(match &outcome.ending {
+        Ending { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
+        Ending { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
+        Ending { signal: Some(signal), .. } => {
             let detail = Detail::Signal { signal: *signal, records, of };
             Some(diverged::at_last_call(demo, DivergenceClass::Crash, &outcome.threads, detail)?)
         }
-        Outcome { ended_early: Some(status), .. } => {
+        Ending { ended_early: Some(status), .. } => {
             let detail = Detail::Ended { status: *status, records, of };
             Some(diverged::at_last_call(demo, DivergenceClass::EarlyExit, &outcome.threads, detail)?)
         }
@@ -804,8 +821,8 @@ fn judge<R: io::Read + io::Seek>(
 ) -> Result<(), ReplayError> {
     let none = Rules::default();
     let comparison = Comparison {
-        rules: options.tolerance.as_ref().unwrap_or(&none),
-        decoder: &options.decoder,
+        rules: options.comparison.tolerance.as_ref().unwrap_or(&none),
+        decoder: &options.comparison.decoder,
         patience: options.watchdog,
         stop: options.stop.as_deref(),
         end: report.divergence.as_ref().map(|found| (found.process, found.record)),

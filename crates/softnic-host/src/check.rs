@@ -370,7 +370,7 @@ impl<'a> Bench<'a> {
                 return found(format!("{number} {what} of the frames into {address}"));
             }
         }
-        match self.nic.foreign {
+        match self.nic.counts.foreign {
             0 => Ok(()),
             _ if self.expects_foreign => Ok(()),
             number => found(format!("{number} frames came out that never went in")),

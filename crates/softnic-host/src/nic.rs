@@ -59,27 +59,45 @@ pub(crate) struct Nic {
     pub(crate) streams: Vec<Stream>,
     pub(crate) memory: DmaMap,
     pub(crate) notices: Notices,
-    /// Times that a driver cut a file that the device used.
-    pub(crate) memory_taken: u64,
-    /// Frames that are of no stream.
-    pub(crate) foreign: u64,
+    pub(crate) counts: Counts,
     /// Flows that the frames of a stream are packets of; 0: of none.
     flows: u16,
-    /// Queues that work, by port, as bits.
-    transmit_queues: Vec<u32>,
-    receive_queues: Vec<u32>,
+    queues: WorkingQueues,
     /// Number of slices of the device so far.
     pub(crate) visits: u64,
     /// A driver gets a second ring of frames while it holds the first.
     pub(crate) is_ahead: bool,
     set_up: SetUp,
-    vfio: Option<Vfio>,
-    /// Ports whose driver waits for interrupts, as bits.
-    signalled_ports: u32,
-    called_ns: u64,
+    vfio: VfioState,
     /// Frames on the wire that are not reported yet, if a caller reads them.
     pub(crate) tap: Option<Vec<Frame>>,
     is_tracing: bool,
+}
+
+/// Events that the device counts for all of its ports together.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Times that a driver cut a file that the device used.
+    pub(crate) memory_taken: u64,
+    /// Frames that are of no stream.
+    pub(crate) foreign: u64,
+}
+
+/// Queues that work, by port, as bits.
+#[derive(Debug)]
+struct WorkingQueues {
+    transmit: Vec<u32>,
+    receive: Vec<u32>,
+}
+
+/// State of the files of VFIO, where the driver uses them.
+#[derive(Debug)]
+struct VfioState {
+    files: Option<Vfio>,
+    /// Ports whose driver waits for interrupts, as bits.
+    signalled_ports: u32,
+    /// Time of the last look for calls, in nanoseconds.
+    called_ns: u64,
 }
 
 impl Nic {
@@ -108,24 +126,20 @@ impl Nic {
             ports.push(port);
         }
         let memory = if vfio.is_some() { DmaMap::with_iommu() } else { DmaMap::new() };
-        let (transmit_queues, receive_queues) = (vec![0; ports.len()], vec![0; ports.len()]);
+        let queues = WorkingQueues { transmit: vec![0; ports.len()], receive: vec![0; ports.len()] };
         Ok(Nic {
             clock,
             ports,
             streams,
             memory,
             notices: Notices::default(),
-            memory_taken: 0,
-            foreign: 0,
+            counts: Counts::default(),
             flows,
-            transmit_queues,
-            receive_queues,
+            queues,
             visits: 0,
             is_ahead: false,
             set_up: SetUp::default(),
-            vfio,
-            signalled_ports: 0,
-            called_ns: 0,
+            vfio: VfioState { files: vfio, signalled_ports: 0, called_ns: 0 },
             tap: None,
             is_tracing: false,
         })
@@ -157,29 +171,29 @@ impl Nic {
                 is_new |= matches!(event, Event::QueueEnabled { .. });
                 self.notices.push(Notice { time_ns: now_ns, port: number, event });
             }
-            self.transmit_queues[number] = port.device.enabled_queues(Direction::Transmit);
-            self.receive_queues[number] = port.device.enabled_queues(Direction::Receive);
+            self.queues.transmit[number] = port.device.enabled_queues(Direction::Transmit);
+            self.queues.receive[number] = port.device.enabled_queues(Direction::Receive);
         }
         if is_new {
             self.memory.search();
         }
-        if self.vfio.is_some() {
+        if self.vfio.files.is_some() {
             self.answer_calls(now_ns);
             self.interrupt(now_ns);
         }
         if guard::was_taken() {
-            self.memory_taken += 1;
+            self.counts.memory_taken += 1;
         }
     }
 
     /// Answers a driver's calls on the files of VFIO.
     fn answer_calls(&mut self, now_ns: u64) {
-        let Some(vfio) = &mut self.vfio else { return };
+        let Some(vfio) = &mut self.vfio.files else { return };
         let is_set_up = self.ports.iter().all(|port| port.device.enabled_queues(Direction::Receive) != 0);
-        if is_set_up && now_ns < self.called_ns + CALLS_NS {
+        if is_set_up && now_ns < self.vfio.called_ns + CALLS_NS {
             return;
         }
-        self.called_ns = now_ns;
+        self.vfio.called_ns = now_ns;
         let (ports, notices, set_up) = (&mut self.ports, &mut self.notices, &mut self.set_up);
         vfio.poll(&mut self.memory, |action| match action {
             DriverAction::Reset(number) => {
@@ -193,13 +207,13 @@ impl Nic {
             }
         });
         let bit = |number: usize| u32::from(vfio.has_signals(number)) << number;
-        self.signalled_ports = (0..self.ports.len()).map(bit).sum();
+        self.vfio.signalled_ports = (0..self.ports.len()).map(bit).sum();
     }
 
     /// Interrupts the drivers that wait for what happened.
     fn interrupt(&mut self, now_ns: u64) {
-        let Some(vfio) = &mut self.vfio else { return };
-        for number in bits(self.signalled_ports) {
+        let Some(vfio) = &mut self.vfio.files else { return };
+        for number in bits(self.vfio.signalled_ports) {
             let mut vectors = self.ports[number].device.take_interrupts(now_ns);
             if vectors != 0 {
                 self.ports[number].publish_interrupts();
@@ -233,7 +247,7 @@ impl Nic {
     /// Looks for the processes that use a port, among `candidates`; true if there are other ones than before.
     pub(crate) fn find_drivers(&mut self, candidates: impl IntoIterator<Item = u32>) -> bool {
         let files: Vec<(u64, u64)> = self.ports.iter().map(|port| port.bar.identity).collect();
-        if let Some(vfio) = &mut self.vfio {
+        if let Some(vfio) = &mut self.vfio.files {
             vfio.release_ended(&mut self.memory);
         }
         let drivers = who_maps(&files, candidates);
@@ -295,7 +309,7 @@ impl Nic {
             stream.pacer = None;
             stream.validator.settle(stream.generator.sequence());
         }
-        self.transmit_queues.fill(0);
+        self.queues.transmit.fill(0);
     }
 
     /// Moves frames, a burst of each port. True if there was one.
@@ -305,7 +319,7 @@ impl Nic {
         for number in 0..self.ports.len() {
             moved += self.receive(number, now_ns);
         }
-        if self.signalled_ports != 0 && moved > 0 {
+        if self.vfio.signalled_ports != 0 && moved > 0 {
             self.interrupt(now_ns);
         }
         moved > 0
@@ -323,7 +337,7 @@ impl Nic {
         self.memory.set_time(now_ns);
         let mut moved = 0;
         for (number, port) in self.ports.iter_mut().enumerate() {
-            port.look_at_other_tails(self.receive_queues[number], self.transmit_queues[number]);
+            port.look_at_other_tails(self.queues.receive[number], self.queues.transmit[number]);
             port.look_at_short_tails(BURST);
             port.device.prefetch(&mut self.memory);
         }
@@ -369,7 +383,7 @@ impl Nic {
         self.memory.set_time(now_ns);
         for number in 0..self.ports.len() {
             self.ports[number].look_at_tails();
-            self.ports[number].look_at_other_tails(self.receive_queues[number], self.transmit_queues[number]);
+            self.ports[number].look_at_other_tails(self.queues.receive[number], self.queues.transmit[number]);
             while self.transmit(number, now_ns) > 0 {}
         }
     }
@@ -385,12 +399,12 @@ impl Nic {
     /// Takes what the driver sends through a port.
     #[inline]
     fn transmit(&mut self, number: usize, now_ns: u64) -> u32 {
-        let (streams, foreign, memory) = (&mut self.streams, &mut self.foreign, &mut self.memory);
+        let (streams, foreign, memory) = (&mut self.streams, &mut self.counts.foreign, &mut self.memory);
         let tap = &mut self.tap;
         let device = &mut self.ports[number].device;
         let stream_at = stream_at(self.flows);
         let mut used = 0;
-        for queue in bits(self.transmit_queues[number]) {
+        for queue in bits(self.queues.transmit[number]) {
             used += device.transmit(memory, queue, BURST, |frame| {
                 if let Some(tap) = tap {
                     let direction = Direction::Transmit;
@@ -424,7 +438,7 @@ impl Nic {
         let room = match self.flows {
             0 => device.receive_room(0),
             // All of the next frames may be of one queue.
-            _ => bits(self.receive_queues[number]).map(|queue| device.receive_room(queue)).min().unwrap_or(0),
+            _ => bits(self.queues.receive[number]).map(|queue| device.receive_room(queue)).min().unwrap_or(0),
         };
         let room = room.min(u32::try_from(share).unwrap_or(u32::MAX));
         let due = pacer.due(now_ns, room, BURST);

@@ -236,7 +236,7 @@ impl<'a> Run<'a> {
         Measured {
             start_ns: self.nic.clock.now_ns(),
             starts: starts.collect(),
-            foreign: self.nic.foreign,
+            foreign: self.nic.counts.foreign,
             windows: Vec::new(),
             busy: 1.0,
             slices: None,
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
         });
         let streams: Vec<StreamReport> = streams.collect();
         let of_streams: u64 = streams.iter().map(|stream| stream.counts.foreign).sum();
-        let foreign = self.nic.foreign - measured.foreign + of_streams;
+        let foreign = self.nic.counts.foreign - measured.foreign + of_streams;
         Report {
             options: self.options.clone(),
             seconds: measured.seconds,
@@ -307,7 +307,7 @@ impl<'a> Run<'a> {
             notices: self.nic.notices.tally().into_values().collect(),
             huge_pages_changed: self.huge_pages_changed,
             dma_bytes: self.nic.memory.bytes(),
-            memory_taken: self.nic.memory_taken,
+            memory_taken: self.nic.counts.memory_taken,
             stalled: Duration::from_nanos(self.stalled_ns),
             is_interrupted: measured.is_interrupted,
         }

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, VecDeque};
 use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
 
 use crate::device::interrupts::Interrupts;
-use crate::device::receive::{Filter, ReceiveQueue, Vlan};
-use crate::device::transmit::TransmitQueue;
+use crate::device::receive::ReceiveUnit;
+use crate::device::transmit::{TransmitQueue, TransmitUnit};
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
-use crate::numbered::{QUEUES, Queues, Registers};
+use crate::numbered::{QUEUES, Registers};
 use crate::ring::Ring;
 use crate::rss::Rss;
 use crate::statistics::Statistics;
@@ -54,28 +54,11 @@ pub struct Device {
     mac: [u8; 6],
     pub(crate) link: Link,
     pub(crate) interrupts: Interrupts,
-    pub(crate) receive: Queues<ReceiveQueue>,
-    pub(crate) transmit: Queues<TransmitQueue>,
-    pub(crate) filter: Filter,
-    pub(crate) vlan: Vlan,
-    pub(crate) rss: Rss,
-    /// A received frame without its VLAN tag.
-    pub(crate) stripped: Box<[u8]>,
-    /// Ethernet type of the tags that are inserted: DMATXCTL.VT.
-    pub(crate) tag_ethertype: u16,
-    /// RXCTRL.RXEN, and the link is up.
-    pub(crate) is_receiving: bool,
-    /// True if the transmit unit is enabled: DMATXCTL.TE.
-    pub(crate) is_transmitting: bool,
-    /// True if short frames are padded: HLREG0.TXPADEN.
-    pub(crate) pads: bool,
+    pub(crate) receive: ReceiveUnit,
+    pub(crate) transmit: TransmitUnit,
     pub(crate) statistics: Statistics,
     pub(crate) events: Events,
     pub(crate) is_tracing: bool,
-    /// By transmit queue: the frame that is being read, maybe from several descriptors.
-    pub(crate) frames: Queues<Box<[u8]>>,
-    /// Frames of a burst that is being sent.
-    pub(crate) burst: Box<[u8]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,21 +94,11 @@ impl Device {
             mac,
             link: Link { is_plugged: true, is_up: false, up_at: None },
             interrupts: Interrupts::default(),
-            receive: Default::default(),
-            transmit: Default::default(),
-            filter: Filter::default(),
-            vlan: Vlan::default(),
-            rss: Rss::default(),
-            stripped: vec![0; FRAME_BYTES_MAX].into_boxed_slice(),
-            tag_ethertype: 0,
-            is_receiving: false,
-            is_transmitting: false,
-            pads: false,
+            receive: ReceiveUnit::new(),
+            transmit: TransmitUnit::new(),
             statistics: Statistics::default(),
             events: Events::default(),
             is_tracing: false,
-            frames: Queues(std::array::from_fn(|_| vec![0; FRAME_BYTES_MAX].into_boxed_slice())),
-            burst: burst::memory(),
         };
         device.reset(now_ns);
         device.events = Events::default();
@@ -225,31 +198,31 @@ impl Device {
             regs::DMATXCTL => self.update_transmitting(),
             regs::HLREG0 | regs::MAXFRS => self.update_frames(),
             regs::FCTRL | RAL | RAH => self.update_filter(),
-            SRRCTL => self.receive[index].configure(value),
+            SRRCTL => self.receive.queues[index].configure(value),
             RXDCTL => {
-                self.receive[index].set_control(value);
+                self.receive.queues[index].set_control(value);
                 self.update_queue(Direction::Receive, index, value & regs::RXDCTL_ENABLE != 0);
             }
             TXDCTL => {
-                self.transmit[index].set_control(value);
+                self.transmit.queues[index].set_control(value);
                 // 8.2.3.9.10: the bit clears itself.
                 self.registers[regs::txdctl(index as u32)] &= !regs::TXDCTL_SWFLSH;
                 self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0);
             }
-            regs::VLNCTRL => self.vlan.set_control(value),
-            regs::MRQC => self.rss.set_command(value),
-            RSSRK => self.rss.set_key(index, value),
-            RETA => self.rss.set_queues(index, value),
+            regs::VLNCTRL => self.receive.vlan.set_control(value),
+            regs::MRQC => self.receive.rss.set_command(value),
+            RSSRK => self.receive.rss.set_key(index, value),
+            RETA => self.receive.rss.set_queues(index, value),
             RQSMR => self.statistics.map_receive(index, value),
             TQSM => self.statistics.map_transmit(index, value),
             RDT => self.set_receive_tail(index, value),
             TDT => self.set_transmit_tail(index, value),
             // Software sets heads while a queue is disabled (8.2.3.8.4); drivers do so right after they enabled it, too.
-            RDH if self.receive[index].is_enabled => {
-                self.receive[index].ring.set_head(value);
+            RDH if self.receive.queues[index].is_enabled => {
+                self.receive.queues[index].ring.set_head(value);
             }
-            TDH if self.transmit[index].is_enabled => {
-                self.transmit[index].ring.set_head(value);
+            TDH if self.transmit.queues[index].is_enabled => {
+                self.transmit.queues[index].ring.set_head(value);
             }
             _ => {}
         }
@@ -259,7 +232,7 @@ impl Device {
     #[inline]
     pub fn set_receive_tail(&mut self, queue: usize, tail: u32) {
         self.registers[regs::rdt(queue as u32)] = tail;
-        let receive = &mut self.receive[queue];
+        let receive = &mut self.receive.queues[queue];
         if receive.is_enabled && !receive.ring.set_tail(tail) {
             let descriptors = receive.ring.descriptors();
             let direction = Direction::Receive;
@@ -271,7 +244,7 @@ impl Device {
     #[inline]
     pub fn set_transmit_tail(&mut self, queue: usize, tail: u32) {
         self.registers[regs::tdt(queue as u32)] = tail;
-        let transmit = &mut self.transmit[queue];
+        let transmit = &mut self.transmit.queues[queue];
         if transmit.is_enabled && !transmit.ring.set_tail(tail) {
             let descriptors = transmit.ring.descriptors();
             let direction = Direction::Transmit;
@@ -304,8 +277,8 @@ impl Device {
     pub fn value_of(&self, register: &Register, index: u32) -> u32 {
         let queue = index as usize;
         match register.offset {
-            RDH if self.receive[queue].is_enabled => self.receive[queue].ring.head(),
-            TDH if self.transmit[queue].is_enabled => self.transmit[queue].ring.head(),
+            RDH if self.receive.queues[queue].is_enabled => self.receive.queues[queue].ring.head(),
+            TDH if self.transmit.queues[queue].is_enabled => self.transmit.queues[queue].ring.head(),
             first => {
                 let stored = self.registers[first + index * register.stride];
                 // All statistics, and nothing else, are cleared by a read alone.
@@ -341,7 +314,7 @@ impl Device {
 
     /// Time at which [`Device::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.transmit.0.iter().filter_map(TransmitQueue::poll_timeout).chain(self.link.up_at).min()
+        self.transmit.queues.0.iter().filter_map(TransmitQueue::poll_timeout).chain(self.link.up_at).min()
     }
 
     /// Does what is due by now.
@@ -351,9 +324,9 @@ impl Device {
             self.set_link(self.link.is_plugged);
         }
         for index in 0..QUEUES {
-            if self.transmit[index].is_enabled {
+            if self.transmit.queues[index].is_enabled {
                 let interval_ns = self.transmit_interval_ns(index as u32);
-                self.transmit[index].handle_timeout(now_ns, interval_ns);
+                self.transmit.queues[index].handle_timeout(now_ns, interval_ns);
             }
         }
     }
@@ -401,8 +374,8 @@ impl Device {
     pub fn enabled_queues(&self, direction: Direction) -> u32 {
         let bit = |queue: usize, is_enabled: bool| u32::from(is_enabled) << queue;
         match direction {
-            Direction::Receive => (0..QUEUES).map(|n| bit(n, self.receive[n].is_enabled)).sum(),
-            Direction::Transmit => (0..QUEUES).map(|n| bit(n, self.transmit[n].is_enabled)).sum(),
+            Direction::Receive => (0..QUEUES).map(|n| bit(n, self.receive.queues[n].is_enabled)).sum(),
+            Direction::Transmit => (0..QUEUES).map(|n| bit(n, self.transmit.queues[n].is_enabled)).sum(),
         }
     }
 
@@ -423,13 +396,13 @@ impl Device {
         self.registers[RAL] = u32::from_le_bytes([a, b, c, d]);
         self.registers[RAH] = u32::from_le_bytes([e, f, 0, 0]) | regs::RAH_AV;
         for queue in 0..QUEUES {
-            self.receive[queue].configure(self.registers[regs::srrctl(queue as u32)]);
-            self.receive[queue].set_control(0);
-            self.transmit[queue].set_control(0);
+            self.receive.queues[queue].configure(self.registers[regs::srrctl(queue as u32)]);
+            self.receive.queues[queue].set_control(0);
+            self.transmit.queues[queue].set_control(0);
         }
         self.statistics.reset();
-        self.rss = Rss::default();
-        self.vlan.set_control(self.registers[regs::VLNCTRL]);
+        self.receive.rss = Rss::default();
+        self.receive.vlan.set_control(self.registers[regs::VLNCTRL]);
         self.update_transmitting();
         self.set_link(false);
         self.interrupts = Interrupts::default();
@@ -441,38 +414,38 @@ impl Device {
 
     fn update_receiving(&mut self) {
         let is_enabled = self.registers[regs::RXCTRL] & regs::RXCTRL_RXEN != 0;
-        self.is_receiving = is_enabled && self.link.is_up;
+        self.receive.is_active = is_enabled && self.link.is_up;
     }
 
     fn update_transmitting(&mut self) {
         let dmatxctl = self.registers[regs::DMATXCTL];
-        self.is_transmitting = dmatxctl & regs::DMATXCTL_TE != 0;
-        self.tag_ethertype = (dmatxctl >> regs::DMATXCTL_VT_SHIFT) as u16;
+        self.transmit.is_active = dmatxctl & regs::DMATXCTL_TE != 0;
+        self.transmit.tag_ethertype = (dmatxctl >> regs::DMATXCTL_VT_SHIFT) as u16;
     }
 
     fn update_frames(&mut self) {
         let (hlreg0, maxfrs) = (self.registers[regs::HLREG0], self.registers[regs::MAXFRS]);
-        self.pads = hlreg0 & regs::HLREG0_TXPADEN != 0;
+        self.transmit.pads = hlreg0 & regs::HLREG0_TXPADEN != 0;
         // With the frame check sequence, and room for a VLAN tag whether there is one or not; MAXFRS counts only for jumbo frames
         // (8.2.3.22.13).
         let bytes = match hlreg0 & regs::HLREG0_JUMBOEN != 0 {
             true => (maxfrs >> regs::MAXFRS_MFS_SHIFT) as usize,
             false => 1522,
         };
-        self.filter.bytes_max = bytes.saturating_sub(4).min(FRAME_BYTES_MAX);
+        self.receive.filter.bytes_max = bytes.saturating_sub(4).min(FRAME_BYTES_MAX);
     }
 
     fn update_filter(&mut self) {
         let fctrl = self.registers[regs::FCTRL];
-        self.filter.all_unicast = fctrl & regs::FCTRL_UPE != 0;
-        self.filter.all_multicast = fctrl & regs::FCTRL_MPE != 0;
-        self.filter.broadcast = fctrl & regs::FCTRL_BAM != 0;
-        self.filter.addresses.clear();
+        self.receive.filter.all_unicast = fctrl & regs::FCTRL_UPE != 0;
+        self.receive.filter.all_multicast = fctrl & regs::FCTRL_MPE != 0;
+        self.receive.filter.broadcast = fctrl & regs::FCTRL_BAM != 0;
+        self.receive.filter.addresses.clear();
         for index in 0..QUEUES as u32 {
             let low = self.registers[regs::ral(index)];
             let high = self.registers[regs::rah(index)];
             if high & regs::RAH_AV != 0 {
-                self.filter.addresses.push(u64::from(low) | u64::from(high & regs::RAH_RAH_MASK) << 32);
+                self.receive.filter.addresses.push(u64::from(low) | u64::from(high & regs::RAH_RAH_MASK) << 32);
             }
         }
     }
@@ -482,11 +455,11 @@ impl Device {
         let n = index as u32;
         let (was_enabled, [low, high, bytes, head, tail]) = match direction {
             Direction::Receive => (
-                self.receive[index].is_enabled,
+                self.receive.queues[index].is_enabled,
                 [regs::rdbal(n), regs::rdbah(n), regs::rdlen(n), regs::rdh(n), regs::rdt(n)],
             ),
             Direction::Transmit => (
-                self.transmit[index].is_enabled,
+                self.transmit.queues[index].is_enabled,
                 [regs::tdbal(n), regs::tdbah(n), regs::tdlen(n), regs::tdh(n), regs::tdt(n)],
             ),
         };
@@ -503,8 +476,8 @@ impl Device {
         }
         // What the head was is in the register again, from which the next ring begins.
         let found = match direction {
-            Direction::Receive => self.receive[index].ring.head(),
-            Direction::Transmit => self.transmit[index].ring.head(),
+            Direction::Receive => self.receive.queues[index].ring.head(),
+            Direction::Transmit => self.transmit.queues[index].ring.head(),
         };
         if was_enabled {
             self.registers[head] = found;
@@ -515,8 +488,8 @@ impl Device {
         ring.set_tail(tail);
         let (base, descriptors) = (ring.base(), ring.descriptors());
         match direction {
-            Direction::Receive => self.receive[index].set_ring(ring, is_wanted),
-            Direction::Transmit => self.transmit[index].set_ring(ring, is_wanted),
+            Direction::Receive => self.receive.queues[index].set_ring(ring, is_wanted),
+            Direction::Transmit => self.transmit.queues[index].set_ring(ring, is_wanted),
         }
         self.events.push(match is_wanted {
             true => Event::QueueEnabled { direction, queue: n, base, descriptors },

@@ -9,22 +9,7 @@ use crate::{Class, HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, WAIT_FOREVER
 /// Fills one block of records at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
-    meta: Vec<u8>,
-    heads: Vec<u8>,
-    definitions: Vec<u8>,
-    fine: Split,
-    coarse: Coarse,
-    time: Split,
-    ret: Split,
-    wide: Vec<u8>,
-    aux: Vec<u8>,
-    lengths: Vec<u8>,
-    words: Vec<u8>,
-    word_bytes: Vec<u8>,
-    payload_in: Vec<u8>,
-    payload_out: Vec<u8>,
-    other: Vec<u8>,
-
+    columns: Columns,
     /// Template of every record so far.
     ids: Vec<u16>,
     templates: Vec<Known>,
@@ -39,6 +24,27 @@ pub(crate) struct Encoder {
     raw_bytes: usize,
     /// Reused for the shape of the record at hand.
     shape: Shape,
+}
+
+/// Columns of the block as they are written to the file.
+#[derive(Debug, Default)]
+struct Columns {
+    meta: Vec<u8>,
+    heads: Vec<u8>,
+    definitions: Vec<u8>,
+    fine: Split,
+    coarse: Coarse,
+    time: Split,
+    ret: Split,
+    /// Numbers that do not fit into the narrow columns above.
+    wide: Vec<u8>,
+    aux: Vec<u8>,
+    lengths: Vec<u8>,
+    words: Vec<u8>,
+    word_bytes: Vec<u8>,
+    payload_in: Vec<u8>,
+    payload_out: Vec<u8>,
+    other: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -121,28 +127,28 @@ impl Encoder {
         if flags & TIMED != 0 {
             let state = &mut self.processes[process as usize];
             let time_us = head.time / 1000;
-            self.time.put(time_us.wrapping_sub(state.time_us) as i64, &mut self.wide);
+            self.columns.time.put(time_us.wrapping_sub(state.time_us) as i64, &mut self.columns.wide);
             state.time_us = time_us;
             place.time_us = time_us;
         }
         match flags & RET_MASK {
-            RET_COLUMN => self.ret.put(head.ret, &mut self.wide),
+            RET_COLUMN => self.columns.ret.put(head.ret, &mut self.columns.wide),
             RET_CLOCK => {
                 let known = &self.templates[id as usize];
                 let last = std::mem::replace(&mut self.slots[known.slot], head.ret);
                 match known.template.ret {
-                    1 => self.fine.put(head.ret.wrapping_sub(last), &mut self.wide),
-                    unit => self.coarse.put((head.ret - last) / unit, &mut self.wide),
+                    1 => self.columns.fine.put(head.ret.wrapping_sub(last), &mut self.columns.wide),
+                    unit => self.columns.coarse.put((head.ret - last) / unit, &mut self.columns.wide),
                 }
             }
             _ => {}
         }
         if flags & AUX_MASK == AUX_COLUMN {
-            varint::put(&mut self.aux, u64::from(head.aux));
+            varint::put(&mut self.columns.aux, u64::from(head.aux));
         }
         if flags & OPAQUE != 0 {
-            varint::put(&mut self.lengths, (record.len() - HEAD_BYTES) as u64);
-            self.other.extend_from_slice(record.get(HEAD_BYTES..).unwrap_or_default());
+            varint::put(&mut self.columns.lengths, (record.len() - HEAD_BYTES) as u64);
+            self.columns.other.extend_from_slice(record.get(HEAD_BYTES..).unwrap_or_default());
         } else if record.len() > HEAD_BYTES {
             self.push_parts(id, record);
         }
@@ -243,7 +249,7 @@ impl Encoder {
                 self.slots.len() - 1
             });
         }
-        template.put(&mut self.definitions, slot, new_shape.then_some(&self.shape));
+        template.put(&mut self.columns.definitions, slot, new_shape.then_some(&self.shape));
         if new_shape {
             self.shapes.push(self.shape.clone());
         }
@@ -267,23 +273,23 @@ impl Encoder {
             at += part_size(length);
             if mode == Mode::Word {
                 if let Some(&word) = self.word_ids.get(content) {
-                    varint::put(&mut self.words, u64::from(word) + 1);
+                    varint::put(&mut self.columns.words, u64::from(word) + 1);
                     continue;
                 }
-                varint::put(&mut self.words, 0);
-                varint::put_bytes(&mut self.word_bytes, content);
+                varint::put(&mut self.columns.words, 0);
+                varint::put_bytes(&mut self.columns.word_bytes, content);
                 if self.word_ids.len() < MAX_WORDS {
                     self.word_ids.insert(content.into(), self.word_ids.len() as u16);
                 }
                 continue;
             }
             if mode == Mode::Length {
-                varint::put(&mut self.lengths, length as u64);
+                varint::put(&mut self.columns.lengths, length as u64);
             }
             match PartKind::from_number(kind) {
-                Some(PartKind::In) => self.payload_in.extend_from_slice(content),
-                Some(PartKind::Out) => self.payload_out.extend_from_slice(content),
-                _ => self.other.extend_from_slice(content),
+                Some(PartKind::In) => self.columns.payload_in.extend_from_slice(content),
+                Some(PartKind::Out) => self.columns.payload_out.extend_from_slice(content),
+                _ => self.columns.other.extend_from_slice(content),
             }
         }
     }
@@ -295,40 +301,57 @@ impl Encoder {
 
     /// Completes the columns; call [`Encoder::clear`] when they are written.
     pub(crate) fn finish(&mut self) -> [(u16, &[u8]); 18] {
-        varint::put(&mut self.meta, self.ids.len() as u64);
-        varint::put(&mut self.meta, self.raw_bytes as u64);
-        varint::put(&mut self.meta, self.processes.len() as u64);
+        let columns = &mut self.columns;
+        varint::put(&mut columns.meta, self.ids.len() as u64);
+        varint::put(&mut columns.meta, self.raw_bytes as u64);
+        varint::put(&mut columns.meta, self.processes.len() as u64);
         for process in &self.processes {
-            varint::put(&mut self.meta, u64::from(process.id));
-            varint::put(&mut self.meta, process.first_order);
-            varint::put(&mut self.meta, process.base_time_us);
+            varint::put(&mut columns.meta, u64::from(process.id));
+            varint::put(&mut columns.meta, process.first_order);
+            varint::put(&mut columns.meta, process.base_time_us);
         }
-        put_heads(&mut self.heads, &self.ids);
-        self.coarse.flush();
+        put_heads(&mut columns.heads, &self.ids);
+        columns.coarse.flush();
         [
-            (META, &self.meta),
-            (HEADS, &self.heads),
-            (TEMPLATES, &self.definitions),
-            (FINE_LOW, &self.fine.low),
-            (FINE_HIGH, &self.fine.high),
-            (COARSE, &self.coarse.tokens),
-            (TIME_LOW, &self.time.low),
-            (TIME_HIGH, &self.time.high),
-            (RET_LOW, &self.ret.low),
-            (RET_HIGH, &self.ret.high),
-            (WIDE, &self.wide),
-            (AUX, &self.aux),
-            (LENGTHS, &self.lengths),
-            (WORDS, &self.words),
-            (WORD_BYTES, &self.word_bytes),
-            (PAYLOAD_IN, &self.payload_in),
-            (PAYLOAD_OUT, &self.payload_out),
-            (OTHER, &self.other),
+            (META, &columns.meta),
+            (HEADS, &columns.heads),
+            (TEMPLATES, &columns.definitions),
+            (FINE_LOW, &columns.fine.low),
+            (FINE_HIGH, &columns.fine.high),
+            (COARSE, &columns.coarse.tokens),
+            (TIME_LOW, &columns.time.low),
+            (TIME_HIGH, &columns.time.high),
+            (RET_LOW, &columns.ret.low),
+            (RET_HIGH, &columns.ret.high),
+            (WIDE, &columns.wide),
+            (AUX, &columns.aux),
+            (LENGTHS, &columns.lengths),
+            (WORDS, &columns.words),
+            (WORD_BYTES, &columns.word_bytes),
+            (PAYLOAD_IN, &columns.payload_in),
+            (PAYLOAD_OUT, &columns.payload_out),
+            (OTHER, &columns.other),
         ]
     }
 
     /// Forgets everything: the next block stands alone.
     pub(crate) fn clear(&mut self) {
+        self.columns.clear();
+        self.ids.clear();
+        self.templates.clear();
+        self.template_ids.clear();
+        self.shapes.clear();
+        self.word_ids.clear();
+        self.slots.clear();
+        self.slot_ids.clear();
+        self.templates_of.clear();
+        self.processes.clear();
+        self.raw_bytes = 0;
+    }
+}
+
+impl Columns {
+    fn clear(&mut self) {
         for column in [
             &mut self.meta,
             &mut self.heads,
@@ -352,16 +375,6 @@ impl Encoder {
             column.clear();
         }
         self.coarse.zeros = 0;
-        self.ids.clear();
-        self.templates.clear();
-        self.template_ids.clear();
-        self.shapes.clear();
-        self.word_ids.clear();
-        self.slots.clear();
-        self.slot_ids.clear();
-        self.templates_of.clear();
-        self.processes.clear();
-        self.raw_bytes = 0;
     }
 }
 

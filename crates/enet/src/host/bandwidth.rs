@@ -111,14 +111,14 @@ impl Host {
         while rest > 0 && core::mem::take(&mut is_settling) {
             let all = share(total, budget);
             self.each_connected(|peer| {
-                let limit = bytes(peer.incoming_bandwidth);
+                let limit = bytes(peer.bandwidth.incoming);
                 let sent = u64::from(peer.sender.data_total);
-                let is_settled = peer.incoming_bandwidth == 0 || peer.settled.0 == round;
+                let is_settled = peer.bandwidth.incoming == 0 || peer.bandwidth.settled.0 == round;
                 if is_settled || all.saturating_mul(sent) >> SCALE_BITS <= limit {
                     return;
                 }
                 let value = scaled(limit).checked_div(sent).unwrap_or(u64::MAX);
-                peer.throttle.set_limit(value.clamp(1, SCALE.into()) as u32);
+                peer.path.throttle.set_limit(value.clamp(1, SCALE.into()) as u32);
                 peer.settle_outgoing(round);
                 budget = budget.saturating_sub(limit);
                 total = total.saturating_sub(limit);
@@ -128,8 +128,8 @@ impl Host {
         }
         let all = share(total, budget) as u32;
         self.each_connected(|peer| {
-            if peer.settled.0 != round {
-                peer.throttle.set_limit(all);
+            if peer.bandwidth.settled.0 != round {
+                peer.path.throttle.set_limit(all);
                 peer.settle_outgoing(round);
             }
         });
@@ -145,11 +145,11 @@ impl Host {
         while rest > 0 && core::mem::take(&mut is_settling) {
             share = budget.checked_div(rest).unwrap_or(0);
             self.each_connected(|peer| {
-                let wants = peer.outgoing_bandwidth;
-                if peer.settled.1 == round || wants > 0 && wants >= share {
+                let wants = peer.bandwidth.outgoing;
+                if peer.bandwidth.settled.1 == round || wants > 0 && wants >= share {
                     return;
                 }
-                peer.settled.1 = round;
+                peer.bandwidth.settled.1 = round;
                 rest = rest.saturating_sub(1);
                 budget = budget.saturating_sub(wants);
                 is_settling = true;
@@ -162,9 +162,9 @@ impl Host {
             next = self.connected.after(slot);
             let Host { slots, commands, .. } = self;
             let Some(peer) = connection_at(slots, slot) else { continue };
-            let incoming = if peer.settled.1 == round { peer.outgoing_bandwidth } else { share };
-            if peer.announced_bandwidth != (incoming, outgoing) || repeats {
-                peer.announced_bandwidth = (incoming, outgoing);
+            let incoming = if peer.bandwidth.settled.1 == round { peer.bandwidth.outgoing } else { share };
+            if peer.bandwidth.announced != (incoming, outgoing) || repeats {
+                peer.bandwidth.announced = (incoming, outgoing);
                 peer.sender.control(commands, Kind::BandwidthLimit { incoming, outgoing }, MUST_ACKNOWLEDGE);
                 self.wake(slot);
             }
@@ -175,9 +175,9 @@ impl Host {
     pub(super) fn handle_bandwidth_limit(&mut self, slot: u32, incoming: u32, outgoing: u32) {
         let ours = self.bandwidth.outgoing;
         let Some(peer) = self.peer_of_mut(slot) else { return };
-        let was_limited = peer.incoming_bandwidth != 0;
-        peer.incoming_bandwidth = incoming;
-        peer.outgoing_bandwidth = outgoing;
+        let was_limited = peer.bandwidth.incoming != 0;
+        peer.bandwidth.incoming = incoming;
+        peer.bandwidth.outgoing = outgoing;
         peer.fit_window(ours);
         let others = self.bandwidth.limited_peers.saturating_sub(usize::from(was_limited));
         self.bandwidth.limited_peers = others.saturating_add(usize::from(incoming != 0));
@@ -189,7 +189,7 @@ impl Host {
 
 impl Connection {
     fn settle_outgoing(&mut self, round: u64) {
-        self.settled.0 = round;
+        self.bandwidth.settled.0 = round;
         self.sender.data_total = 0;
         self.data_received = 0;
     }

@@ -69,21 +69,21 @@ impl Host {
         let settings = &self.settings;
         let mtu = settings.mtu.clamp(MTU_MIN, MTU_MAX);
         let mut connection = Connection::new(Side::Initiator, address, channels, FIRST_SEQUENCE - 1, mtu);
-        connection.local_id = token;
-        connection.connect_id = connect_id;
-        connection.window = window(self.bandwidth.outgoing);
-        (connection.outgoing_session, connection.incoming_session) = self.last_sessions(slot);
-        connection.announced_bandwidth = (self.bandwidth.incoming, self.bandwidth.outgoing);
+        connection.ids.local = token;
+        connection.ids.connect_id = connect_id;
+        connection.path.window = window(self.bandwidth.outgoing);
+        (connection.ids.outgoing_session, connection.ids.incoming_session) = self.last_sessions(slot);
+        connection.bandwidth.announced = (self.bandwidth.incoming, self.bandwidth.outgoing);
         let parameters = ConnectParameters {
             peer: token,
-            incoming_session: connection.incoming_session,
-            outgoing_session: connection.outgoing_session,
+            incoming_session: connection.ids.incoming_session,
+            outgoing_session: connection.ids.outgoing_session,
             mtu,
-            window: connection.window,
+            window: connection.path.window,
             channels: channels as u32,
             incoming_bandwidth: self.bandwidth.incoming,
             outgoing_bandwidth: self.bandwidth.outgoing,
-            throttle: connection.throttle.parameters,
+            throttle: connection.path.throttle.parameters,
             connect_id,
         };
         connection.sender.control(&mut self.commands, Kind::Connect(Box::new(parameters), data), MUST_ACKNOWLEDGE);
@@ -289,26 +289,26 @@ impl Host {
         let HalfOpen { address, connect, verify_connect, .. } = entry;
         let channels = verify_connect.channels as usize;
         let mut connection = Connection::new(Side::Acceptor, address, channels, entry.sequence, verify_connect.mtu);
-        connection.local_id = verify_connect.peer;
-        connection.remote_id = connect.peer;
-        connection.outgoing_session = verify_connect.incoming_session;
-        connection.incoming_session = verify_connect.outgoing_session;
-        connection.connect_id = connect.connect_id;
-        connection.window = entry.window;
-        connection.throttle.parameters = verify_connect.throttle;
-        connection.incoming_bandwidth = connect.incoming_bandwidth;
-        connection.outgoing_bandwidth = connect.outgoing_bandwidth;
-        connection.announced_bandwidth = (verify_connect.incoming_bandwidth, verify_connect.outgoing_bandwidth);
-        connection.incoming.resize_with(channels, || None);
+        connection.ids.local = verify_connect.peer;
+        connection.ids.remote = connect.peer;
+        connection.ids.outgoing_session = verify_connect.incoming_session;
+        connection.ids.incoming_session = verify_connect.outgoing_session;
+        connection.ids.connect_id = connect.connect_id;
+        connection.path.window = entry.window;
+        connection.path.throttle.parameters = verify_connect.throttle;
+        connection.bandwidth.incoming = connect.incoming_bandwidth;
+        connection.bandwidth.outgoing = connect.outgoing_bandwidth;
+        connection.bandwidth.announced = (verify_connect.incoming_bandwidth, verify_connect.outgoing_bandwidth);
+        connection.inbox.incoming.resize_with(channels, || None);
         connection.arrival = Some(entry.data);
-        connection.last_receive = Some(self.now);
+        connection.liveness.last_receive = Some(self.now);
         if let Some(answered_at) = answered_at {
             connection.sampled(sample_ms(answered_at, self.now), self.now);
         }
         if self.settings.wire_profile == WireProfile::Hardened {
             // Clients that came together are not pinged together.
-            let phase = u64::from(self.random.below(connection.ping_interval_ms.max(1)));
-            connection.last_receive = Some(self.now.saturating_sub(phase));
+            let phase = u64::from(self.random.below(connection.liveness.ping_interval_ms.max(1)));
+            connection.liveness.last_receive = Some(self.now.saturating_sub(phase));
         }
         let endpoint = connection.endpoint;
         self.tokens.insert(self.tokens.tag(&endpoint, verify_connect.peer), Target::Slot(slot));

@@ -40,8 +40,8 @@ impl Host {
     fn disconnect_at_once(&mut self, slot: u32, data: u32) {
         let Some(connection) = self.peer_of(slot) else { return };
         let sequence = connection.sender.control_sequence.wrapping_add(1);
-        let (to, connect_id) = (connection.address, connection.connect_id);
-        let peer = (connection.remote_id, connection.outgoing_session);
+        let (to, connect_id) = (connection.address, connection.ids.connect_id);
+        let peer = (connection.ids.remote, connection.ids.outgoing_session);
         let end = Command { flags: UNSEQUENCED, channel: CONTROL, sequence, body: Body::Disconnect(data) };
         self.send_short(to, peer, connect_id, &end);
         self.release(slot);

@@ -38,8 +38,8 @@ impl Host {
         }
         self.check_commands()?;
         self.check_names()?;
-        self.budget.check(self.occupied().map(|(_, peer)| (&peer.account, peer.address.ip())))?;
-        let is_limited = |peer: &Connection| peer.is_connected() && peer.incoming_bandwidth != 0;
+        self.budget.check(self.occupied().map(|(_, peer)| (&peer.inbox.account, peer.address.ip())))?;
+        let is_limited = |peer: &Connection| peer.is_connected() && peer.bandwidth.incoming != 0;
         let limited = self.occupied().filter(|(_, peer)| is_limited(peer)).count();
         agree("bandwidth, limited peers", limited, self.bandwidth.limited_peers)
     }
@@ -59,13 +59,13 @@ impl Host {
         let (mut peers, mut acceptors, mut connected) = (0, 0, 0);
         for (slot, peer) in self.occupied() {
             peers += 1;
-            let is_found = self.target(peer.endpoint, peer.local_id) == Some(Target::Slot(slot));
+            let is_found = self.target(peer.endpoint, peer.ids.local) == Some(Target::Slot(slot));
             // What ended and waits for its event was forgotten where all peers were dropped.
-            holds("token table, slot", slot as usize, is_found || peer.local_id == NO_PEER)?;
-            peers -= usize::from(peer.local_id == NO_PEER);
+            holds("token table, slot", slot as usize, is_found || peer.ids.local == NO_PEER)?;
+            peers -= usize::from(peer.ids.local == NO_PEER);
             if peer.side == Side::Acceptor {
                 acceptors += 1;
-                let attempt = (peer.endpoint, u32::from_be_bytes(peer.connect_id).into());
+                let attempt = (peer.endpoint, u32::from_be_bytes(peer.ids.connect_id).into());
                 holds("attempts, slot", slot as usize, self.attempts.get(&attempt) == Some(&Target::Slot(slot)))?;
             }
             connected += usize::from(peer.is_connected());
@@ -89,16 +89,16 @@ impl Host {
     }
 
     fn check_peer(&self, slot: u32, peer: &Connection) -> Result<(), InvariantError> {
-        let charges = peer.incoming.iter().flatten().map(|incoming| incoming.charged());
+        let charges = peer.inbox.incoming.iter().flatten().map(|incoming| incoming.charged());
         let (held, exempt) = charges.fold((0, 0), |sum, (held, exempt)| (sum.0 + held, sum.1 + exempt));
-        agree("peer, bytes held", held, peer.account.held)?;
-        agree("peer, bytes exempt", exempt, peer.account.exempt)?;
-        let waiting = peer.delivered.iter().map(|packet| packet.payload.len()).sum();
-        agree("peer, bytes that wait", waiting, peer.waiting)?;
-        let has_event = peer.state == State::Zombie || peer.arrival.is_some() || !peer.delivered.is_empty();
+        agree("peer, bytes held", held, peer.inbox.account.held)?;
+        agree("peer, bytes exempt", exempt, peer.inbox.account.exempt)?;
+        let waiting = peer.inbox.delivered.iter().map(|packet| packet.payload.len()).sum();
+        agree("peer, bytes that wait", waiting, peer.inbox.waiting)?;
+        let has_event = peer.state == State::Zombie || peer.arrival.is_some() || !peer.inbox.delivered.is_empty();
         holds("events, slot", slot as usize, !has_event || self.dispatch.contains(slot))?;
         let is_looked_at = self.wheel.deadline(slot).is_some() || self.ready.contains(slot);
         holds("wheel, slot with a deadline", slot as usize, is_looked_at || peer.deadline().is_none())?;
-        holds("account, open", slot as usize, peer.account.is_open() == peer.is_connected())
+        holds("account, open", slot as usize, peer.inbox.account.is_open() == peer.is_connected())
     }
 }

@@ -37,17 +37,17 @@ impl Peer<'_> {
 
     /// Four bytes that tell this connection from others.
     pub fn connect_id(&self) -> [u8; 4] {
-        self.connection.connect_id
+        self.connection.ids.connect_id
     }
 
     /// Token of the peer here, and ours there (0xfff while that is unknown).
     pub fn tokens(&self) -> (u16, u16) {
-        (self.connection.local_id, self.connection.remote_id)
+        (self.connection.ids.local, self.connection.ids.remote)
     }
 
     /// Session bits of datagrams from and to the peer; 0xff before there are any.
     pub fn sessions(&self) -> (u8, u8) {
-        (self.connection.incoming_session, self.connection.outgoing_session)
+        (self.connection.ids.incoming_session, self.connection.ids.outgoing_session)
     }
 
     /// Number of channels, which are numbered from 0.
@@ -57,12 +57,12 @@ impl Peer<'_> {
 
     /// Most bytes of a datagram, in UDP payload.
     pub fn mtu(&self) -> u32 {
-        self.connection.mtu
+        self.connection.path.mtu
     }
 
     /// Most bytes of reliable payload in flight.
     pub fn window_bytes(&self) -> u32 {
-        self.connection.window
+        self.connection.path.window
     }
 
     /// Bytes of reliable payload in flight.
@@ -72,22 +72,22 @@ impl Peer<'_> {
 
     /// Bytes of packets that wait for the application.
     pub fn waiting_bytes(&self) -> usize {
-        self.connection.waiting
+        self.connection.inbox.waiting
     }
 
     /// Bytes that wait for what is missing before them, with what they cost beside their payload.
     pub fn held_bytes(&self) -> usize {
-        self.connection.account.held
+        self.connection.inbox.account.held
     }
 
     /// Bytes of packets that are next in order and were reassembled beyond all budgets.
     pub fn exempt_bytes(&self) -> usize {
-        self.connection.account.exempt
+        self.connection.inbox.account.exempt
     }
 
     /// Incoming and outgoing bandwidth of the peer, in bytes a second, 0 for unlimited.
     pub fn bandwidth(&self) -> (u32, u32) {
-        (self.connection.incoming_bandwidth, self.connection.outgoing_bandwidth)
+        (self.connection.bandwidth.incoming, self.connection.bandwidth.outgoing)
     }
 
     /// Bytes received from and queued for the peer since bandwidths were looked at.
@@ -97,22 +97,22 @@ impl Peer<'_> {
 
     /// Round-trip time of commands and acknowledgements.
     pub fn round_trip(&self) -> RoundTrip {
-        self.connection.round_trip
+        self.connection.path.round_trip
     }
 
     /// Packet loss of the connection.
     pub fn loss(&self) -> Loss {
-        self.connection.loss
+        self.connection.path.loss
     }
 
     /// State of the packet throttle.
     pub fn throttle(&self) -> PacketThrottle {
-        self.connection.throttle
+        self.connection.path.throttle
     }
 
     /// Times of the last acknowledgement and of the last datagram sent, in milliseconds.
     pub fn last_times_ms(&self) -> (Option<u64>, Option<u64>) {
-        (self.connection.last_receive, self.connection.last_send)
+        (self.connection.liveness.last_receive, self.connection.liveness.last_send)
     }
 
     /// Time at which the oldest command in flight is retransmitted, in milliseconds.
@@ -122,7 +122,10 @@ impl Peer<'_> {
 
     /// Settings made by the application.
     pub fn settings(&self) -> PeerSettings {
-        PeerSettings { ping_interval_ms: self.connection.ping_interval_ms, timeout: self.connection.timeout }
+        PeerSettings {
+            ping_interval_ms: self.connection.liveness.ping_interval_ms,
+            timeout: self.connection.liveness.timeout,
+        }
     }
 }
 
@@ -137,8 +140,8 @@ impl Host {
     pub fn set_peer(&mut self, peer: PeerId, settings: PeerSettings) {
         let Some(slot) = self.slot_of(peer) else { return };
         if let Some(connection) = self.peer_of_mut(slot) {
-            connection.ping_interval_ms = settings.ping_interval_ms;
-            connection.timeout = settings.timeout;
+            connection.liveness.ping_interval_ms = settings.ping_interval_ms;
+            connection.liveness.timeout = settings.timeout;
         }
         self.arm(slot);
     }
@@ -147,8 +150,8 @@ impl Host {
     pub fn set_throttle(&mut self, peer: PeerId, value: u32, limit: u32) {
         let Some(slot) = self.slot_of(peer) else { return };
         if let Some(connection) = self.peer_of_mut(slot) {
-            connection.throttle.value = value;
-            connection.throttle.set_limit(limit);
+            connection.path.throttle.value = value;
+            connection.path.throttle.set_limit(limit);
         }
         self.wake(slot);
     }
@@ -157,7 +160,7 @@ impl Host {
     pub fn configure_throttle(&mut self, peer: PeerId, parameters: ThrottleParameters) {
         let Some(slot) = self.slot_of(peer) else { return };
         if let Some(connection) = self.peer_of_mut(slot) {
-            connection.throttle.parameters = parameters;
+            connection.path.throttle.parameters = parameters;
         }
         self.queue_control(slot, Kind::ThrottleConfigure(parameters));
     }

@@ -52,14 +52,14 @@ impl Host {
             fetch(from_ref(connection).cast(), size_of::<Connection>());
         }
         for connection in connections() {
-            fetch(connection.incoming.as_ptr().cast(), 1);
-            fetch(connection.delivered.as_slices().0.as_ptr().cast(), 1);
+            fetch(connection.inbox.incoming.as_ptr().cast(), 1);
+            fetch(connection.inbox.delivered.as_slices().0.as_ptr().cast(), 1);
             fetch(connection.acks.as_slices().0.as_ptr().cast(), 1);
             fetch(connection.sender.channels_place(), 1);
         }
         for connection in connections() {
             // Most peers use the first channel.
-            if let Some(Some(channel)) = connection.incoming.first() {
+            if let Some(Some(channel)) = connection.inbox.incoming.first() {
                 fetch(from_ref(&**channel).cast(), size_of_val(&**channel));
             }
             if let Some((place, bytes)) = connection.sender.first_channel_place() {

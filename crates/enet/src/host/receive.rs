@@ -75,8 +75,8 @@ impl Host {
                 if connection.state == State::Zombie {
                     return Err(Dropped::EndedPeer);
                 }
-                let is_known = connection.remote_id != NO_PEER;
-                (connection.connect_id, is_known.then_some(connection.incoming_session))
+                let is_known = connection.ids.remote != NO_PEER;
+                (connection.ids.connect_id, is_known.then_some(connection.ids.incoming_session))
             }
             Target::HalfOpen(at) => {
                 let entry = self.half_open.get(at).ok_or(Dropped::UnknownPeer)?;
@@ -154,7 +154,7 @@ impl Host {
             State::AcknowledgingDisconnect if !ends => return,
             _ => {}
         }
-        let channel = connection.incoming.get(usize::from(command.channel)).and_then(Option::as_ref);
+        let channel = connection.inbox.incoming.get(usize::from(command.channel)).and_then(Option::as_ref);
         if channel.is_some_and(|channel| !channel.acknowledges(command.sequence)) || connection.acks.len() >= ACKS_MAX {
             return;
         }
@@ -192,7 +192,7 @@ impl Host {
                         Ok(())
                     }
                     Body::ThrottleConfigure(parameters) => {
-                        connection.throttle.parameters = parameters;
+                        connection.path.throttle.parameters = parameters;
                         Ok(())
                     }
                     _ => self.receive_packet(slot, channel, sequence, body),
@@ -204,7 +204,7 @@ impl Host {
     fn receive_packet(&mut self, slot: u32, channel: u8, sequence: u16, body: &Body) -> Result<(), Dropped> {
         let Host { slots, settings, budget, statistics, .. } = self;
         let connection = connection_at(slots, slot).ok_or(Dropped::UnknownPeer)?;
-        if usize::from(channel) >= connection.incoming.len() {
+        if usize::from(channel) >= connection.inbox.incoming.len() {
             return Err(Dropped::Malformed);
         }
         if connection.state == State::DisconnectLater {
@@ -215,7 +215,7 @@ impl Host {
             if payload.len() > settings.packet_bytes_max {
                 return Err(Dropped::Malformed);
             }
-            let groups = connection.unsequenced.get_or_insert_with(|| Box::new(Unsequenced::new()));
+            let groups = connection.inbox.unsequenced.get_or_insert_with(|| Box::new(Unsequenced::new()));
             if !groups.admits(group) {
                 return Ok(());
             }
@@ -245,7 +245,7 @@ impl Host {
                 }
             }
         };
-        if !connection.delivered.is_empty() {
+        if !connection.inbox.delivered.is_empty() {
             self.dispatch.push_back(slot);
         }
         taken.map_err(|refused| match refused {
@@ -290,8 +290,8 @@ impl Host {
             return Ok(());
         }
         let fits = (1..=255).contains(&verify_connect.channels)
-            && verify_connect.throttle == connection.throttle.parameters
-            && verify_connect.connect_id == connection.connect_id
+            && verify_connect.throttle == connection.path.throttle.parameters
+            && verify_connect.connect_id == connection.ids.connect_id
             && verify_connect.peer < NO_PEER;
         if !fits {
             self.end(slot, (0, DisconnectReason::Refused));
@@ -300,17 +300,17 @@ impl Host {
         connection.sender.acknowledge(commands, CONTROL, connect::FIRST_SEQUENCE);
         let channels = connection.sender.channels().min(verify_connect.channels as usize);
         connection.sender.set_channels(channels);
-        connection.incoming.resize_with(channels, || None);
-        connection.remote_id = verify_connect.peer;
-        connection.incoming_session = verify_connect.incoming_session & 3;
-        connection.outgoing_session = verify_connect.outgoing_session & 3;
-        connection.mtu = connection.mtu.min(verify_connect.mtu.clamp(MTU_MIN, MTU_MAX));
-        connection.window = connection.window.min(verify_connect.window.clamp(WINDOW_MIN, WINDOW_MAX));
-        connection.incoming_bandwidth = verify_connect.incoming_bandwidth;
-        connection.outgoing_bandwidth = verify_connect.outgoing_bandwidth;
+        connection.inbox.incoming.resize_with(channels, || None);
+        connection.ids.remote = verify_connect.peer;
+        connection.ids.incoming_session = verify_connect.incoming_session & 3;
+        connection.ids.outgoing_session = verify_connect.outgoing_session & 3;
+        connection.path.mtu = connection.path.mtu.min(verify_connect.mtu.clamp(MTU_MIN, MTU_MAX));
+        connection.path.window = connection.path.window.min(verify_connect.window.clamp(WINDOW_MIN, WINDOW_MAX));
+        connection.bandwidth.incoming = verify_connect.incoming_bandwidth;
+        connection.bandwidth.outgoing = verify_connect.outgoing_bandwidth;
         connection.arrival = Some(0);
         if connection.address != envelope.from {
-            let (target, token) = (Target::Slot(slot), connection.local_id);
+            let (target, token) = (Target::Slot(slot), connection.ids.local);
             tokens.remove(tokens.tag(&connection.endpoint, token), target);
             connection.address = envelope.from;
             connection.endpoint = envelope.from.into();
@@ -326,13 +326,13 @@ impl Host {
 impl Connection {
     /// Takes in how long an acknowledgement took, and that there was one.
     pub(super) fn sampled(&mut self, sample_ms: u32, now: u64) {
-        let times = &mut self.round_trip;
-        if self.has_sample {
-            self.throttle.adapt(sample_ms, times.last_ms, times.last_variance_ms);
+        let times = &mut self.path.round_trip;
+        if self.path.has_sample {
+            self.path.throttle.adapt(sample_ms, times.last_ms, times.last_variance_ms);
         }
-        times.sample(sample_ms, !self.has_sample, now, self.throttle.parameters.interval_ms);
-        self.has_sample = true;
-        self.last_receive = Some(now);
+        times.sample(sample_ms, !self.path.has_sample, now, self.path.throttle.parameters.interval_ms);
+        self.path.has_sample = true;
+        self.liveness.last_receive = Some(now);
         self.sender.heard();
     }
 }

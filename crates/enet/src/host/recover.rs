@@ -73,14 +73,15 @@ impl Host {
         self.works_for = None;
         for (slot, place) in (0..).zip(&mut self.slots) {
             let Some(old) = place.connection.take() else { continue };
-            (place.outgoing_session, place.incoming_session) = (old.outgoing_session, old.incoming_session);
+            (place.outgoing_session, place.incoming_session) = (old.ids.outgoing_session, old.ids.incoming_session);
             if matches!(old.shown_state(), State::ConnectionPending | State::AcknowledgingConnect) {
                 place.generation = place.generation.wrapping_add(1);
                 continue;
             }
             // No more is left of it than its event needs.
-            let mut ended = Connection::new(Side::Initiator, old.address, 0, 0, old.mtu);
-            (ended.outgoing_session, ended.incoming_session) = (old.outgoing_session, old.incoming_session);
+            let mut ended = Connection::new(Side::Initiator, old.address, 0, 0, old.path.mtu);
+            (ended.ids.outgoing_session, ended.ids.incoming_session) =
+                (old.ids.outgoing_session, old.ids.incoming_session);
             ended.state = State::Zombie;
             ended.reason = if old.state == State::Zombie { old.reason } else { (0, DisconnectReason::Failed) };
             place.connection = Some(Box::new(ended));
@@ -207,11 +208,11 @@ mod tests {
             ("addresses", |host| host.addresses.clear()),
             ("half open", |host| host.half_open = HalfOpenTable::new(0)),
             ("budget", |host| host.budget.held += 1),
-            ("accounts", |host| host.peer_of_mut(1).unwrap().account.held += 1),
+            ("accounts", |host| host.peer_of_mut(1).unwrap().inbox.account.held += 1),
             ("bandwidth", |host| host.bandwidth.limited_peers += 1),
-            ("waiting", |host| host.peer_of_mut(1).unwrap().waiting += 1),
+            ("waiting", |host| host.peer_of_mut(1).unwrap().inbox.waiting += 1),
             ("in transit", |host| host.peer_of_mut(0).unwrap().sender.in_transit += 1),
-            ("events", |host| host.peer_of_mut(2).unwrap().delivered.push_back(EMPTY)),
+            ("events", |host| host.peer_of_mut(2).unwrap().inbox.delivered.push_back(EMPTY)),
             ("connection", |host| host.peer_of_mut(2).unwrap().state = State::Zombie),
         ];
         for (what, damage) in damages {

@@ -59,7 +59,7 @@ impl Host {
         let mut has_ended = false;
         while let Some(&ack) = connection.acks.front() {
             let answer = Body::Acknowledge { sequence: ack.sequence, sent_time: ack.sent_time };
-            let fits = HEADER_BYTES + body.len() + answer.fixed_bytes() <= connection.mtu as usize;
+            let fits = HEADER_BYTES + body.len() + answer.fixed_bytes() <= connection.path.mtu as usize;
             if filled.commands >= COMMANDS_MAX || !fits {
                 filled.is_full = true;
                 break;
@@ -80,7 +80,7 @@ impl Host {
         // would be pinged together.
         let rides_along = filled.commands > acknowledgements && settings.wire_profile == WireProfile::Hardened;
         if rides_along {
-            connection.last_packet = Some(now);
+            connection.liveness.last_packet = Some(now);
         }
         if !filled.is_full && connection.is_due_a_ping(now, rides_along) {
             connection.sender.control(commands, Kind::Ping, MUST_ACKNOWLEDGE);
@@ -95,14 +95,14 @@ impl Host {
         let wrote = !body.is_empty();
         if wrote {
             let header = Header {
-                peer: connection.remote_id,
-                session: if connection.remote_id == NO_PEER { 0 } else { connection.outgoing_session },
+                peer: connection.ids.remote,
+                session: if connection.ids.remote == NO_PEER { 0 } else { connection.ids.outgoing_session },
                 compressed: false,
                 sent_time: filled.must_acknowledge.then_some(now as u16),
             };
-            connection.loss.look(now);
-            connection.last_send = Some(now);
-            let seed = if connection.remote_id == NO_PEER { [0; 4] } else { connection.connect_id };
+            connection.path.loss.look(now);
+            connection.liveness.last_send = Some(now);
+            let seed = if connection.ids.remote == NO_PEER { [0; 4] } else { connection.ids.connect_id };
             Host::seal(settings, header, seed, body, datagram);
         }
         if has_ended {
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     fn sending(&mut self) -> (&mut crate::outgoing::Sender, Sending<'_>) {
-        let timeout_ms = self.round_trip.timeout_ms();
-        (&mut self.sender, Sending { throttle: &mut self.throttle, loss: &mut self.loss, timeout_ms })
+        let timeout_ms = self.path.round_trip.timeout_ms();
+        (&mut self.sender, Sending { throttle: &mut self.path.throttle, loss: &mut self.path.loss, timeout_ms })
     }
 }

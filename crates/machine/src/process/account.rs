@@ -5,6 +5,8 @@ use std::io;
 use std::mem;
 use std::os::unix::fs::FileExt;
 
+use super::{Faults, Switches};
+
 /// Ways in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -42,10 +44,8 @@ pub(super) struct Account {
     pub(super) pid: u32,
     pub(super) first_thread: Option<Schedstat>,
     pub(super) spawned: SpawnedTasks,
-    pub(super) faults_minor: u64,
-    pub(super) faults_major: u64,
-    pub(super) switches_voluntary: u64,
-    pub(super) switches_involuntary: u64,
+    pub(super) faults: Faults,
+    pub(super) switches: Switches,
     pub(super) blocks_written: u64,
     pub(super) migrations: Option<u64>,
     pub(super) rss_max_bytes: u64,
@@ -83,10 +83,8 @@ pub(super) fn settle(pid: libc::pid_t) -> io::Result<Account> {
         pid: pid as u32,
         first_thread,
         spawned: SpawnedTasks { threads, children },
-        faults_minor: usage.ru_minflt as u64,
-        faults_major: usage.ru_majflt as u64,
-        switches_voluntary: usage.ru_nvcsw as u64,
-        switches_involuntary: usage.ru_nivcsw as u64,
+        faults: Faults { minor: usage.ru_minflt as u64, major: usage.ru_majflt as u64 },
+        switches: Switches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 },
         blocks_written: usage.ru_oublock as u64,
         migrations,
         rss_max_bytes: rss_bytes(&usage),

@@ -71,7 +71,7 @@ fn the_time_of_one_thread_is_what_the_program_says() {
     assert_covers(&run, truth(&text).0, 1);
     let uncontended_ns = run.uncontended_ns().expect("one thread without children");
     assert!(uncontended_ns <= run.wall_ns && uncontended_ns >= run.cpu_ns, "{run:?}");
-    assert!(run.faults_minor > 0, "{run:?}");
+    assert!(run.faults.minor > 0, "{run:?}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn memory_that_was_touched_is_in_the_peak() {
     let (run, _) = run(burn(), &["-m", &mebibytes.to_string(), &(mebibytes * 150_000).to_string()]);
     let expected = (mebibytes - 4) << 20..(mebibytes + 140) << 20;
     assert!(run.rss_max_bytes.is_some_and(|bytes| expected.contains(&bytes)), "{run:?}");
-    assert!(run.faults_minor > 30, "{run:?}");
+    assert!(run.faults.minor > 30, "{run:?}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 /// # Errors
 /// When there is no such frame.
 pub fn choose(frames: &Frames, report: &ReplayReport, recording: &mut Recording) -> Result<Chosen, Failure> {
-    let wall = &report.frame_wall_ns;
-    let per_replay = (wall.len() / report.wall_s.len().max(1)).max(1);
+    let wall = &report.timing.frame_wall_ns;
+    let per_replay = (wall.len() / report.timing.wall_s.len().max(1)).max(1);
     let times = sorted(&wall.iter().map(|&ns| ns as f64).collect::<Vec<_>>());
     let limit = match frames {
         Frames::Slowest(share) => quantile_of_sorted(&times, *share),
@@ -24,14 +24,14 @@ pub fn choose(frames: &Frames, report: &ReplayReport, recording: &mut Recording)
     let is_chosen = |place: usize, ns: u64| match frames {
         Frames::Slowest(_) => limit.is_some_and(|limit| ns as f64 >= limit),
         Frames::Range(range) => {
-            let frame = (place % per_replay) as u64 * report.frames_in_each;
+            let frame = (place % per_replay) as u64 * report.timing.frames_in_each;
             frame >= range.first && range.end.is_none_or(|end| frame < end)
         }
     };
     // When each began and ended. Frames of one replay follow each other, and so do replays.
     let spans: Vec<(u64, u64)> = wall
         .iter()
-        .zip(&report.frame_start_ns)
+        .zip(&report.timing.frame_start_ns)
         .enumerate()
         .filter(|&(place, (&ns, _))| is_chosen(place, ns))
         .map(|(_, (&ns, &start))| (start, start.saturating_add(ns)))

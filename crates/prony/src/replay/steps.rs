@@ -70,12 +70,12 @@ pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence)
 pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence, cause: &Cause) -> String {
     let demo = args.demo.display();
     match cause {
-        Cause::MissingFile if report.files_withheld > 0 => {
+        Cause::MissingFile if report.from_demo.files_withheld > 0 => {
             "the demo contains the file: use --trust-demo to let the build read it, if you trust the author of \
              the demo"
                 .to_owned()
         }
-        Cause::MissingFile if !report.directories_outside.is_empty() => step_for_outside(report),
+        Cause::MissingFile if !report.from_demo.directories_outside.is_empty() => step_for_outside(report),
         Cause::MissingFile => format!(
             "search for it below DIR by content with --assets DIR; `prony demo info {demo}` lists what the demo \
              lacks"
@@ -125,7 +125,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         Cause::WrittenByOthers(_) => "record with --follow-exec if the server runs that program: a replay then runs it \
                                       too; a replay finds only the content of the end of the recording otherwise"
             .to_owned(),
-        Cause::ChangedFiles(_) if !report.directories_outside.is_empty() => step_for_outside(report),
+        Cause::ChangedFiles(_) if !report.from_demo.directories_outside.is_empty() => step_for_outside(report),
         Cause::ChangedFiles(_) => "restore the recorded content, or record again".to_owned(),
         Cause::Libraries(_) => "record again with the local libraries, or replay where the recorded ones are \
                                 installed"
@@ -148,7 +148,8 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
 
 /// Next step where files of the demo belong elsewhere than below its own directories.
 fn step_for_outside(report: &ReplayReport) -> String {
-    let directories: Vec<String> = report.directories_outside.iter().map(|path| format!("--overlay {path}")).collect();
+    let directories: Vec<String> =
+        report.from_demo.directories_outside.iter().map(|path| format!("--overlay {path}")).collect();
     format!(
         "the file that was recorded lies outside the demo's working and state directories: use {} to let the build read it",
         directories.join(" ")

@@ -4,8 +4,8 @@ use clap::Parser;
 use prony_demo::tolerance::{Drift, FieldDifference, Tolerated};
 use prony_replay::Divergence;
 use prony_replay::{
-    BeyondLimit, Cause, Counted, Detail, Difference, Doing, FailedCall, FilesLacking, Lack, Passed, ProcessorChange,
-    Recorded, Surroundings, ThreadReport, Warning, WeakReason,
+    BeyondLimit, ByteWindow, Cause, Counted, Detail, Difference, Doing, Evidence, FailedCall, FilesLacking, FromDemo,
+    Lack, Passed, ProcessorChange, Recorded, Surroundings, ThreadReport, Timing, Warning, WeakReason,
 };
 
 use super::*;
@@ -30,11 +30,14 @@ fn identical() -> ReplayReport {
         verdict: Verdict::Identical,
         frames: 1312,
         counted: Counted { records: 318_204, outputs: 5213, output_bytes: 412_881, ..Counted::default() },
-        wall_s: vec![0.142],
-        cpu_s: vec![0.141],
-        frame_start_ns: (1..=1312).map(|frame| frame * 1_000_000).collect(),
-        frame_wall_ns: (1..=1312).map(|frame| 21_000 + frame * 120 + frame / 1300 * 100_000).collect(),
-        frame_cpu_ns: vec![20_000; 1312],
+        timing: Timing {
+            wall_s: vec![0.142],
+            cpu_s: vec![0.141],
+            frame_start_ns: (1..=1312).map(|frame| frame * 1_000_000).collect(),
+            frame_wall_ns: (1..=1312).map(|frame| 21_000 + frame * 120 + frame / 1300 * 100_000).collect(),
+            frame_cpu_ns: vec![20_000; 1312],
+            ..Timing::before_replay(26.0)
+        },
         surroundings: Surroundings { recorded_build: Some(true), ..Surroundings::default() },
         ..ReplayReport::before_replay(26.0)
     }
@@ -49,10 +52,12 @@ fn divergence(class: DivergenceClass) -> Divergence {
         frame: 312,
         call: "sendto(7, 61)".to_owned(),
         fd: 7,
-        byte: Some(40),
-        window_from: 24,
-        expected: (24..56).collect(),
-        found: (24..56).map(|byte| if byte == 40 { 0xff } else { byte }).collect(),
+        window: ByteWindow {
+            differing: Some(40),
+            from: 24,
+            expected: (24..56).collect(),
+            found: (24..56).map(|byte| if byte == 40 { 0xff } else { byte }).collect(),
+        },
         expected_call: "sendto(7, 61)".to_owned(),
         recent: vec!["#48,209 recvfrom(7, 1400) = 33".to_owned(), "#48,210 clock_gettime(1) = 5.000000042s".to_owned()],
         backtrace: vec!["teeworlds_srv+0x1a2b CServer::SendMsg".to_owned()],
@@ -81,8 +86,11 @@ fn an_identical_replay_says_how_fast_it_was() {
 #[test]
 fn several_replays_give_a_median_and_a_spread() {
     let report = ReplayReport {
-        wall_s: vec![0.142, 0.139, 0.151, 0.140, 0.141],
-        cpu_s: vec![0.141, 0.138, 0.150, 0.139, 0.140],
+        timing: Timing {
+            wall_s: vec![0.142, 0.139, 0.151, 0.140, 0.141],
+            cpu_s: vec![0.141, 0.138, 0.150, 0.139, 0.140],
+            ..identical().timing
+        },
         counted: Counted {
             clocks_added: 12,
             clocks_removed: 1,
@@ -169,7 +177,7 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
     for class in [Output, Order, UnrecordedCall, Starvation, EarlyExit, LateExit, MissingFile, Crash, Input] {
         let mut found = divergence(class);
         if class != Output {
-            (found.byte, found.expected, found.found) = (None, Vec::new(), Vec::new());
+            found.window = ByteWindow { from: found.window.from, ..ByteWindow::default() };
         }
         match class {
             Order => found.expected_call = "recvfrom(7, 1400)".to_owned(),
@@ -215,8 +223,7 @@ fn a_divergence_has_its_facts_as_json_fields() {
 #[test]
 fn an_output_that_is_too_short_is_marked_where_it_ends() {
     let mut found = divergence(DivergenceClass::Output);
-    (found.byte, found.window_from, found.found) = (Some(3), 0, vec![0, 1, 2]);
-    found.expected = vec![0, 1, 2, 3, 4];
+    found.window = ByteWindow { differing: Some(3), from: 0, expected: vec![0, 1, 2, 3, 4], found: vec![0, 1, 2] };
     let text = text::replay::text(Path::new("x.demo"), &diverged(found));
     assert!(
         text.contains(
@@ -229,7 +236,7 @@ fn an_output_that_is_too_short_is_marked_where_it_ends() {
 #[test]
 fn a_byte_that_a_rule_excused_is_not_the_one_that_is_marked() {
     let mut found = divergence(DivergenceClass::Output);
-    found.found[2] = 0xee;
+    found.window.found[2] = 0xee;
     let text = text::replay::text(Path::new("x.demo"), &diverged(found));
     assert!(text.contains(&format!("\n    {:<8}  {}^^\n", "", " ".repeat(12 * 3))), "{text}");
 }
@@ -318,7 +325,10 @@ fn every_cause_has_its_words_and_its_next_step() {
     };
     let report = ReplayReport {
         causes,
-        failed_calls: vec![failed(Recorded::NotFailed), FailedCall { errno: 13, ..failed(Recorded::NotNoted) }],
+        evidence: Evidence {
+            failed_calls: vec![failed(Recorded::NotFailed), FailedCall { errno: 13, ..failed(Recorded::NotNoted) }],
+            ..Evidence::default()
+        },
         surroundings: Surroundings {
             missed: vec!["unrecorded system call 318".to_owned()],
             notes: vec!["plugin.so is loaded without RTLD_DEEPBIND, so that its calls are seen".to_owned()],
@@ -429,7 +439,10 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
 
 #[test]
 fn variables_that_the_build_did_not_get_have_a_next_step() {
-    let report = ReplayReport { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..identical() };
+    let report = ReplayReport {
+        from_demo: FromDemo { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..FromDemo::default() },
+        ..identical()
+    };
     let hint = hint(&args(&[]), &report).expect("there is a next step");
     assert_eq!(hint, "use --keep-variable LD_PRELOAD to give the build recorded variables");
     assert_eq!(json::replay::answer(&report)["variables_withheld"][0], "LD_PRELOAD");

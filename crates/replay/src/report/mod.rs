@@ -60,6 +60,31 @@ pub struct ReplayReport {
     pub frames: u64,
     /// Counters of the player; of outputs, those that a tolerance rule excused are among them.
     pub counted: Counted,
+    /// Times of the recording, of each replay and of its frames.
+    pub timing: Timing,
+    /// The signal that ended the build after its last record, as it had ended the recorded server.
+    pub crashed_as_recorded: Option<i32>,
+    /// Divergence that ended the replay, if any.
+    pub divergence: Option<Divergence>,
+    /// Warnings that qualify the verdict.
+    pub warnings: Vec<Warning>,
+    /// Variables and files of the demo that the build got, or that were withheld from it.
+    pub from_demo: FromDemo,
+    /// Differences that the rules of `--tolerance` excused.
+    pub tolerance: Option<ToleranceSummary>,
+    /// Facts about the build and its surroundings, known before it runs.
+    pub surroundings: Surroundings,
+    /// Facts from which the causes of the divergence are derived, besides the surroundings.
+    pub evidence: Evidence,
+    /// Possible causes of the divergence, the likeliest first.
+    pub causes: Vec<Cause>,
+    /// The last lines that it printed, where they were requested.
+    pub printed: Vec<String>,
+}
+
+/// Times of a recording, of its replays and of their frames.
+#[derive(Debug, Clone)]
+pub struct Timing {
     /// Wall time of each replay, in seconds.
     pub wall_s: Vec<f64>,
     /// CPU time of each replay, in seconds.
@@ -75,12 +100,11 @@ pub struct ReplayReport {
     pub frame_wall_ns: Vec<u64>,
     /// CPU time of each frame, in nanoseconds.
     pub frame_cpu_ns: Vec<u64>,
-    /// The signal that ended the build after its last record, as it had ended the recorded server.
-    pub crashed_as_recorded: Option<i32>,
-    /// Divergence that ended the replay, if any.
-    pub divergence: Option<Divergence>,
-    /// Warnings that qualify the verdict.
-    pub warnings: Vec<Warning>,
+}
+
+/// Variables and files of a demo that a build got in place of those here, or that were withheld from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FromDemo {
     /// Variables of the recording that the build did not get as they were recorded, as the demo's author could choose code by them.
     pub variables_withheld: Vec<String>,
     /// Files of the demo, and others with the recorded content, that the build read in place of those here.
@@ -90,10 +114,11 @@ pub struct ReplayReport {
     /// Directories of such files that the build did not get as they lie neither below a directory of the demo nor one
     /// that the user named.
     pub directories_outside: Vec<String>,
-    /// Differences that the rules of `--tolerance` excused.
-    pub tolerance: Option<ToleranceSummary>,
-    /// Facts about the build and its surroundings, known before it runs.
-    pub surroundings: Surroundings,
+}
+
+/// Facts about a divergence that the replay and the recording have, beyond its place.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
     /// Calls that were made for real and failed here but not while recording, the latest first; of a build that
     /// diverged.
     pub failed_calls: Vec<FailedCall>,
@@ -109,10 +134,21 @@ pub struct ReplayReport {
     pub threads: usize,
     /// The thread that was passed last although it was its turn, where any was.
     pub passed: Option<Passed>,
-    /// Possible causes of the divergence, the likeliest first.
-    pub causes: Vec<Cause>,
-    /// The last lines that it printed, where they were requested.
-    pub printed: Vec<String>,
+}
+
+impl Timing {
+    /// Times before any replay of a recording of this duration, in seconds.
+    pub fn before_replay(recorded_s: f64) -> Timing {
+        Timing {
+            wall_s: Vec::new(),
+            cpu_s: Vec::new(),
+            recorded_s,
+            frames_in_each: 1,
+            frame_start_ns: Vec::new(),
+            frame_wall_ns: Vec::new(),
+            frame_cpu_ns: Vec::new(),
+        }
+    }
 }
 
 impl ReplayReport {
@@ -122,29 +158,14 @@ impl ReplayReport {
             verdict: Verdict::Weak(Vec::new()),
             frames: 0,
             counted: Counted::default(),
-            wall_s: Vec::new(),
-            cpu_s: Vec::new(),
-            recorded_s,
-            frames_in_each: 1,
-            frame_start_ns: Vec::new(),
-            frame_wall_ns: Vec::new(),
-            frame_cpu_ns: Vec::new(),
+            timing: Timing::before_replay(recorded_s),
             crashed_as_recorded: None,
             divergence: None,
             warnings: Vec::new(),
-            variables_withheld: Vec::new(),
-            files_laid_over: 0,
-            files_withheld: 0,
-            directories_outside: Vec::new(),
+            from_demo: FromDemo::default(),
             tolerance: None,
             surroundings: Surroundings::default(),
-            source: None,
-            traced: None,
-            threads: 0,
-            failed_calls: Vec::new(),
-            unfailed_calls: Vec::new(),
-            listings: Vec::new(),
-            passed: None,
+            evidence: Evidence::default(),
             causes: Vec::new(),
             printed: Vec::new(),
         }
@@ -281,14 +302,8 @@ pub struct Divergence {
     pub call: String,
     /// Descriptor of the call, or -1.
     pub fd: i32,
-    /// First byte of the output that differs.
-    pub byte: Option<u64>,
-    /// Place in the output at which both windows below begin.
-    pub window_from: u64,
-    /// Recorded bytes around that byte.
-    pub expected: Vec<u8>,
-    /// Bytes that the build sent around that byte.
-    pub found: Vec<u8>,
+    /// Bytes of the output around the first one that differs.
+    pub window: ByteWindow,
     /// Recorded call, as a line of `demo dump`.
     pub expected_call: String,
     /// The last calls before it, oldest first.
@@ -301,6 +316,19 @@ pub struct Divergence {
     pub difference: Difference,
     /// State of each thread, if one starved.
     pub threads: Vec<ThreadReport>,
+}
+
+/// Bytes of an output around the first one that differs; empty where a divergence is not about bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ByteWindow {
+    /// Place in the output of the first byte that differs.
+    pub differing: Option<u64>,
+    /// Place in the output at which both sides below begin.
+    pub from: u64,
+    /// Recorded bytes around that byte.
+    pub expected: Vec<u8>,
+    /// Bytes that the build sent around that byte.
+    pub found: Vec<u8>,
 }
 
 /// Kind of difference within the class of a divergence.

@@ -122,7 +122,7 @@ pub enum WeakReason {
 }
 
 impl WeakReason {
-    /// True for what `ReplayOptions::ignore_environment` leaves out: this machine is another than that of the recording.
+    /// True for what `AcceptOptions::other_machine` leaves out: this machine is another than that of the recording.
     pub fn is_of_environment(&self) -> bool {
         matches!(self, WeakReason::Processor(_) | WeakReason::Changed(_))
     }

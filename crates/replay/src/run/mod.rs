@@ -21,14 +21,15 @@ use crate::run::windows::{FeedError, Feeding};
 use crate::server::launch::{Input, Launch, Launched};
 use crate::server::library::Libraries;
 use crate::server::objects;
-use crate::server::program::{self, Architecture};
+use crate::server::program::{self, Program};
 use crate::server::search;
 use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
 use prony_demo::Head;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,15 +39,11 @@ use std::time::{Duration, Instant};
 /// Inputs of a replay that are the same for every repetition.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
-    pub(crate) argv: &'a [std::ffi::OsString],
-    pub(crate) executable: &'a Path,
-    pub(crate) environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
-    pub(crate) cwd: &'a Path,
+    pub(crate) build: &'a Build,
     pub(crate) excluded: &'a [&'a [u8]],
     /// File names of the objects in which the recording did not follow what they read from the processor.
     pub(crate) unsearched: &'a [Vec<u8>],
     pub(crate) libraries: &'a Libraries,
-    pub(crate) architecture: Architecture,
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
     pub(crate) watchdog: Duration,
@@ -56,6 +53,16 @@ pub(crate) struct Setup<'a> {
     pub(crate) demo_inode: u64,
     /// Flag that is set when a signal requests a stop.
     pub(crate) stop: Option<&'a AtomicBool>,
+}
+
+/// A build and what it is started with.
+#[derive(Debug)]
+pub(crate) struct Build {
+    /// The command as it was given or recorded, of which `program` is the first word.
+    pub(crate) command: Vec<OsString>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) program: Program,
 }
 
 /// Reason why a replay was not completed.
@@ -130,19 +137,10 @@ pub(crate) enum ObservedKind {
 /// Result of one replay, before it is interpreted.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    pub(crate) wall_s: f64,
-    pub(crate) cpu_s: f64,
     pub(crate) counted: Counted,
     pub(crate) frames: u64,
-    /// Times of the frames, of `frames_in_each` together.
-    pub(crate) frame_times: Vec<FrameTime>,
-    pub(crate) frames_in_each: u64,
-    pub(crate) divergence: Option<Divergence>,
-    pub(crate) starved: Option<Starved>,
-    /// A signal ended the build.
-    pub(crate) signal: Option<i32>,
-    /// The build ended without having followed the demo to its end.
-    pub(crate) ended_early: Option<ExitStatus>,
+    pub(crate) times: Times,
+    pub(crate) ending: Ending,
     /// Threads that had not ended when the build did.
     pub(crate) threads: Vec<ThreadState>,
     /// The library came up in the build.
@@ -154,6 +152,27 @@ pub(crate) struct Outcome {
     /// What the last calls returned that were made for real, where that is kept.
     pub(crate) returned: Vec<RealResult>,
     pub(crate) observed: Vec<Observed>,
+}
+
+/// Times of a replay and of its frames.
+#[derive(Debug)]
+pub(crate) struct Times {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    /// Times of the frames, of `frames_in_each` together.
+    pub(crate) frames: Vec<FrameTime>,
+    pub(crate) frames_in_each: u64,
+}
+
+/// What ended a replay before the demo was at its end; nothing of it where the build followed it all the way.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) divergence: Option<Divergence>,
+    pub(crate) starved: Option<Starved>,
+    /// A signal ended the build.
+    pub(crate) signal: Option<i32>,
+    /// The build ended without having followed the demo to its end.
+    pub(crate) ended_early: Option<ExitStatus>,
 }
 
 /// A replay that got nowhere.
@@ -265,11 +284,11 @@ pub(crate) fn run_once(
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
     let launch = Launch {
-        argv: setup.argv,
-        executable: setup.executable,
-        architecture: setup.architecture,
-        environment: setup.environment,
-        cwd: setup.cwd,
+        argv: &setup.build.command,
+        executable: &setup.build.program.path,
+        architecture: setup.build.program.architecture,
+        environment: &setup.build.environment,
+        cwd: &setup.build.cwd,
         mounts,
         output: setup.output,
         input: Input::Nothing,
@@ -314,21 +333,20 @@ pub(crate) fn run_once(
     let divergence = channel.divergence();
     let undisturbed = divergence.is_none() && starved.is_none();
     Ok(Outcome {
-        wall_s,
-        cpu_s: server.cpu_s(),
         counted: channel.counted(),
         frames: channel.frames(),
-        frame_times: channel.frame_times()?,
-        frames_in_each,
-        signal: status.signal().filter(|_| undisturbed),
-        ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
+        times: Times { wall_s, cpu_s: server.cpu_s(), frames: channel.frame_times()?, frames_in_each },
+        ending: Ending {
+            signal: status.signal().filter(|_| undisturbed),
+            ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
+            divergence,
+            starved,
+        },
         threads: channel.threads(),
         attached: channel.attached(),
         passed: channel.passed(),
         failures: channel.failures(),
         returned: channel.returned(),
-        divergence,
-        starved,
         observed: observed.all,
     })
 }

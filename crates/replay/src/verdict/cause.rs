@@ -19,7 +19,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     let around = &report.surroundings;
     let mut causes = Vec::new();
     let (likely, doubtful): (Vec<_>, Vec<_>) =
-        report.failed_calls.iter().cloned().partition(|failed| is_likely(failed, found));
+        report.evidence.failed_calls.iter().cloned().partition(|failed| is_likely(failed, found));
     causes.extend(likely.into_iter().take(MOST_CALLS).map(|failed| {
         match around.files.iter().find(|recorded| differ_by_a_number(&failed.path, recorded)) {
             Some(recorded) => Cause::MadeUpName(failed, recorded.clone()),
@@ -27,17 +27,17 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
         }
     }));
     causes.extend(blocked_by(found));
-    causes.extend(report.traced.clone().map(Cause::Traced));
-    if let (Some(source), Some(change)) = (&report.source, found.number()) {
+    causes.extend(report.evidence.traced.clone().map(Cause::Traced));
+    if let (Some(source), Some(change)) = (&report.evidence.source, found.number()) {
         causes.push(Cause::Unrecorded(source.clone(), change.expected.to_string(), change.found.to_string()));
     }
-    causes.extend(report.listings.iter().cloned().map(Cause::Listing));
+    causes.extend(report.evidence.listings.iter().cloned().map(Cause::Listing));
     causes.extend(around.missed.iter().cloned().map(Cause::Missed));
     if report.counted.overlapped > 0 {
-        causes.push(Cause::Raced(report.counted.overlapped, report.passed.clone()));
+        causes.push(Cause::Raced(report.counted.overlapped, report.evidence.passed.clone()));
     }
     let some = |files: &[String], cause: fn(Vec<String>) -> Cause| (!files.is_empty()).then(|| cause(files.to_vec()));
-    if waits_for_threads(found) && report.threads > 1 {
+    if waits_for_threads(found) && report.evidence.threads > 1 {
         causes.push(Cause::SharedMemory(found.call.clone()));
     }
     causes.extend(some(&around.changed, Cause::ChangedFiles));
@@ -57,7 +57,7 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     // A program is what changes most.
     causes.extend(some(&around.libraries, Cause::Libraries));
     causes.extend(around.processor.clone().map(Cause::Processor));
-    causes.extend(report.unfailed_calls.iter().take(MOST_CALLS).cloned().map(Cause::UnfailedCall));
+    causes.extend(report.evidence.unfailed_calls.iter().take(MOST_CALLS).cloned().map(Cause::UnfailedCall));
     causes.extend(doubtful.into_iter().take(MOST_CALLS).map(Cause::FailedCall));
     if causes.is_empty() {
         causes.push(Cause::Unknown);

@@ -1,7 +1,7 @@
 //! Turns the facts of a divergence into a report: what was expected there, and what came before.
 
 use crate::channel::{self, ThreadState};
-use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
+use crate::report::{ByteWindow, Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::tape::{Scene, calls_of, owners_of, scene};
 use crate::run::{Outcome, Starved};
 use crate::verdict::sockets::Unexcused;
@@ -56,10 +56,12 @@ pub(crate) fn from_player<R: Read + Seek>(
         frame: 0,
         call: call_name(facts.op),
         fd: facts.fd,
-        byte: facts.byte,
-        window_from: facts.window_start,
-        expected: facts.expected,
-        found: facts.found,
+        window: ByteWindow {
+            differing: facts.byte,
+            from: facts.window_start,
+            expected: facts.expected,
+            found: facts.found,
+        },
         expected_call: String::new(),
         recent: Vec::new(),
         backtrace: facts.callers,
@@ -97,10 +99,12 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
         frame: 0,
         call: call_name(output.op),
         fd: output.fd,
-        byte: Some(output.byte as u64),
-        window_from: start as u64,
-        expected: window(&output.expected),
-        found: window(&output.found),
+        window: ByteWindow {
+            differing: Some(output.byte as u64),
+            from: start as u64,
+            expected: window(&output.expected),
+            found: window(&output.found),
+        },
         expected_call: String::new(),
         recent: Vec::new(),
         backtrace: Vec::new(),
@@ -159,10 +163,7 @@ pub(crate) fn plain(class: DivergenceClass, detail: Option<Detail>) -> Divergenc
         frame: 0,
         call: String::new(),
         fd: -1,
-        byte: None,
-        window_from: 0,
-        expected: Vec::new(),
-        found: Vec::new(),
+        window: ByteWindow::default(),
         expected_call: String::new(),
         recent: Vec::new(),
         backtrace: Vec::new(),
@@ -172,16 +173,18 @@ pub(crate) fn plain(class: DivergenceClass, detail: Option<Detail>) -> Divergenc
     }
 }
 
-/// An output whose bytes from `window_from` on are these.
+/// An output whose bytes from `from` on are these.
 #[cfg(test)]
-pub(crate) fn differing(window_from: u64, expected: &[u8], found: &[u8]) -> Divergence {
+pub(crate) fn differing(from: u64, expected: &[u8], found: &[u8]) -> Divergence {
     let byte = expected.iter().zip(found).position(|(a, b)| a != b).expect("they differ");
     Divergence {
         difference: Difference::Bytes,
-        byte: Some(window_from + byte as u64),
-        window_from,
-        expected: expected.to_vec(),
-        found: found.to_vec(),
+        window: ByteWindow {
+            differing: Some(from + byte as u64),
+            from,
+            expected: expected.to_vec(),
+            found: found.to_vec(),
+        },
         ..plain(DivergenceClass::Output, None)
     }
 }

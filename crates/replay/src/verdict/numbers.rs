@@ -75,8 +75,8 @@ impl NumberChange {
 impl Divergence {
     /// The number at the first byte that differs.
     pub fn number(&self) -> Option<NumberChange> {
-        let (Difference::Bytes, Some(byte)) = (self.difference, self.byte) else { return None };
-        let differs = usize::try_from(byte.checked_sub(self.window_from)?).ok()?;
+        let (Difference::Bytes, Some(byte)) = (self.difference, self.window.differing) else { return None };
+        let differs = usize::try_from(byte.checked_sub(self.window.from)?).ok()?;
         text(self, differs)
             .or_else(|| integer(self, differs, &[SMALL]))
             .or_else(|| float(self, differs))
@@ -91,10 +91,13 @@ fn is_text(bytes: &[u8]) -> bool {
 /// A number in text: both sides have digits there, and text around them.
 fn text(of: &Divergence, differs: usize) -> Option<NumberChange> {
     let around = |side: &[u8]| is_text(&side[differs.saturating_sub(AROUND)..side.len().min(differs + AROUND)]);
-    if differs > of.expected.len().min(of.found.len()) || !around(&of.expected) || !around(&of.found) {
+    if differs > of.window.expected.len().min(of.window.found.len())
+        || !around(&of.window.expected)
+        || !around(&of.window.found)
+    {
         return None;
     }
-    let common = &of.expected[..differs];
+    let common = &of.window.expected[..differs];
     let is_hex =
         common.iter().rposition(|byte| !byte.is_ascii_hexdigit()).is_some_and(|at| common[..=at].ends_with(b"0x"));
     let part = |byte: &u8| if is_hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() || *byte == b'.' };
@@ -108,11 +111,11 @@ fn text(of: &Divergence, differs: usize) -> Option<NumberChange> {
             (false, false) => digits.parse().ok().map(Number::Integer),
         }
     };
-    change(of, start, NumberForm::Text, read(&of.expected)?, read(&of.found)?)
+    change(of, start, NumberForm::Text, read(&of.window.expected)?, read(&of.window.found)?)
 }
 
 fn change(of: &Divergence, start: usize, form: NumberForm, expected: Number, found: Number) -> Option<NumberChange> {
-    (expected != found).then(|| NumberChange { byte: of.window_from + start as u64, form, expected, found })
+    (expected != found).then(|| NumberChange { byte: of.window.from + start as u64, form, expected, found })
 }
 
 /// Both sides' bytes of a binary number, the least significant one first.
@@ -125,7 +128,7 @@ fn sides(of: &Divergence, start: usize, bytes: usize, is_big_endian: bool) -> Op
         }
         Some(number)
     };
-    Some([side(&of.expected)?, side(&of.found)?])
+    Some([side(&of.window.expected)?, side(&of.window.found)?])
 }
 
 /// A floating-point number, at a place where one may stand, that is close to the recorded one: of other bytes that is rare. Of
@@ -143,7 +146,7 @@ fn float(of: &Divergence, differs: usize) -> Option<NumberChange> {
             _ => f64::from_bits(bits),
         });
         let form = NumberForm::Binary { bytes: bytes as u8, is_float: true, is_big_endian };
-        let is_number = !is_text(&of.expected[start..start + bytes]) && is_close(expected, found);
+        let is_number = !is_text(&of.window.expected[start..start + bytes]) && is_close(expected, found);
         is_number.then(|| change(of, start, form, Number::Float(expected), Number::Float(found))).flatten()
     });
     candidates.min_by_key(|change| change.expected.to_string().len() + change.found.to_string().len())
@@ -171,12 +174,13 @@ const OTHERS: [Shape; 6] = [(8, false, 0), (8, false, 4), (8, true, 0), (8, true
 /// An integer at a place that is a multiple of 4 whose upper bytes show its width and order: they are zero, or those of a time or an
 /// address.
 fn integer(of: &Divergence, differs: usize, shapes: &[Shape]) -> Option<NumberChange> {
-    let place = of.window_from as usize + differs;
-    let aligned = |back: usize| (place - place % 4).checked_sub(of.window_from as usize + back);
+    let place = of.window.from as usize + differs;
+    let aligned = |back: usize| (place - place % 4).checked_sub(of.window.from as usize + back);
     shapes.iter().find_map(|&(bytes, is_big_endian, back)| {
         let start = aligned(back)?;
         let [expected, found] = sides(of, start, bytes, is_big_endian)?.map(u64::from_le_bytes);
-        let is_text = is_text(&of.expected[start..start + bytes]) || is_text(&of.found[start..start + bytes]);
+        let is_text =
+            is_text(&of.window.expected[start..start + bytes]) || is_text(&of.window.found[start..start + bytes]);
         let is_number = !is_text && is_of_width(bytes, expected) && is_of_width(bytes, found);
         let form = NumberForm::Binary { bytes: bytes as u8, is_float: false, is_big_endian };
         is_number.then(|| change(of, start, form, Number::Integer(expected), Number::Integer(found))).flatten()

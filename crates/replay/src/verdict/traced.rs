@@ -52,17 +52,17 @@ pub(crate) fn source(found: &Divergence, returned: &[RealResult], around: &Surro
 /// The word, the number or the bytes at the first difference, on the side of the build. None where they tell nothing: what is short, or
 /// one byte over and over, stands anywhere.
 fn sought(found: &Divergence) -> Option<Sought> {
-    let (Difference::Bytes, Some(byte)) = (found.difference, found.byte) else { return None };
-    let differs = usize::try_from(byte.checked_sub(found.window_from)?).ok()?;
+    let (Difference::Bytes, Some(byte)) = (found.difference, found.window.differing) else { return None };
+    let differs = usize::try_from(byte.checked_sub(found.window.from)?).ok()?;
     let number = found.number().and_then(|change| match (change.form, change.found) {
         (NumberForm::Text | NumberForm::Binary { is_float: false, .. }, Number::Integer(number)) => Some(number),
         _ => None,
     });
     let number = number.filter(|&number| number >= LEAST_NUMBER);
-    let bytes = match word(&found.found, differs) {
+    let bytes = match word(&found.window.found, differs) {
         Some(word) if word.len() >= LEAST_WORD => word.to_vec(),
         Some(_) => Vec::new(),
-        None => found.found.get(differs..differs + BINARY_BYTES).unwrap_or_default().to_vec(),
+        None => found.window.found.get(differs..differs + BINARY_BYTES).unwrap_or_default().to_vec(),
     };
     let is_telling = bytes.iter().any(|byte| *byte != bytes[0]);
     let bytes = if is_telling { bytes } else { Vec::new() };

@@ -26,8 +26,8 @@ fn verdict(verdict: &Verdict) -> &'static str {
 pub fn answer(report: &ReplayReport) -> Value {
     let mut answer = Map::new();
     let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);
-    let wall = Spread::of(report.wall_s.iter().copied());
-    let cpu = Spread::of(report.cpu_s.iter().copied());
+    let wall = Spread::of(report.timing.wall_s.iter().copied());
+    let cpu = Spread::of(report.timing.cpu_s.iter().copied());
     put("verdict", verdict(&report.verdict).into());
     if let Verdict::Weak(reasons) = &report.verdict {
         put("reasons", json!(reasons.iter().map(ToString::to_string).collect::<Vec<_>>()));
@@ -36,37 +36,40 @@ pub fn answer(report: &ReplayReport) -> Value {
     put("records", report.counted.records.into());
     put("outputs_verified", report.counted.outputs.into());
     put("output_bytes_verified", report.counted.output_bytes.into());
-    put("replays", report.wall_s.len().into());
+    put("replays", report.timing.wall_s.len().into());
     put("wall_s", json!(wall.map(|wall| wall.median)));
     put("cpu_s", json!(cpu.map(|cpu| cpu.median)));
-    if report.wall_s.len() > 1 {
+    if report.timing.wall_s.len() > 1 {
         put("wall_s_spread", json!(wall.map(spread)));
         put("cpu_s_spread", json!(cpu.map(spread)));
-        put("wall_s_list", json!(report.wall_s));
-        put("cpu_s_list", json!(report.cpu_s));
+        put("wall_s_list", json!(report.timing.wall_s));
+        put("cpu_s_list", json!(report.timing.cpu_s));
     }
-    put("recorded_s", json!(report.recorded_s));
-    put("speedup", json!(wall.filter(|_| report.divergence.is_none()).map(|wall| report.recorded_s / wall.median)));
-    if report.frames_in_each > 1 {
-        put("frames_in_each", report.frames_in_each.into());
+    put("recorded_s", json!(report.timing.recorded_s));
+    put(
+        "speedup",
+        json!(wall.filter(|_| report.divergence.is_none()).map(|wall| report.timing.recorded_s / wall.median)),
+    );
+    if report.timing.frames_in_each > 1 {
+        put("frames_in_each", report.timing.frames_in_each.into());
     }
-    let ms = |ns: u64| ns as f64 / 1e6 / report.frames_in_each as f64;
+    let ms = |ns: u64| ns as f64 / 1e6 / report.timing.frames_in_each as f64;
     let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ms(ns))).map(spread);
-    put("frame_ms", json!(milliseconds(&report.frame_wall_ns)));
-    put("frame_cpu_ms", json!(milliseconds(&report.frame_cpu_ns)));
+    put("frame_ms", json!(milliseconds(&report.timing.frame_wall_ns)));
+    put("frame_cpu_ms", json!(milliseconds(&report.timing.frame_cpu_ns)));
     let each = |ns: &[u64]| ns.iter().map(|&ns| ms(ns)).collect::<Vec<_>>();
-    put("frame_ms_list", json!(each(&report.frame_wall_ns)));
-    put("frame_cpu_ms_list", json!(each(&report.frame_cpu_ns)));
+    put("frame_ms_list", json!(each(&report.timing.frame_wall_ns)));
+    put("frame_cpu_ms_list", json!(each(&report.timing.frame_cpu_ns)));
     put("crashed_as_recorded", report.crashed_as_recorded.into());
     put("clocks_added", report.counted.clocks_added.into());
     put("clocks_removed", report.counted.clocks_removed.into());
     put("resynced", report.resynced().into());
     put("overlapped", report.counted.overlapped.into());
     put("log_bytes_differing", report.counted.log_bytes_differing.into());
-    put("variables_withheld", report.variables_withheld.as_slice().into());
-    put("files_laid_over", report.files_laid_over.into());
-    put("files_withheld", report.files_withheld.into());
-    put("directories_outside", report.directories_outside.as_slice().into());
+    put("variables_withheld", report.from_demo.variables_withheld.as_slice().into());
+    put("files_laid_over", report.from_demo.files_laid_over.into());
+    put("files_withheld", report.from_demo.files_withheld.into());
+    put("directories_outside", report.from_demo.directories_outside.as_slice().into());
     put("warnings", report.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().into());
     if let Some(tolerance) = &report.tolerance {
         put("tolerance", json!(tolerance));
@@ -75,8 +78,8 @@ pub fn answer(report: &ReplayReport) -> Value {
         put("divergence", json!(Facts::of(found)));
         put("recorded_build", json!(report.surroundings.recorded_build));
         put("causes", report.causes.iter().map(cause).collect());
-        put("failed_calls", report.failed_calls.iter().map(failed_call).collect());
-        put("unfailed_calls", report.unfailed_calls.iter().map(failed_call).collect());
+        put("failed_calls", report.evidence.failed_calls.iter().map(failed_call).collect());
+        put("unfailed_calls", report.evidence.unfailed_calls.iter().map(failed_call).collect());
         put("notes", json!([report.surroundings.missed.as_slice(), &report.surroundings.notes].concat()));
         put("printed", json!(report.printed));
     }
@@ -185,10 +188,10 @@ impl Facts<'_> {
             frame: found.frame,
             call: &found.call,
             fd: found.fd,
-            byte: found.byte,
-            window_from: found.window_from,
-            expected_hex: digits(&found.expected),
-            found_hex: digits(&found.found),
+            byte: found.window.differing,
+            window_from: found.window.from,
+            expected_hex: digits(&found.window.expected),
+            found_hex: digits(&found.window.found),
             number: found.number().map(number),
             expected_call: &found.expected_call,
             recent: &found.recent,

@@ -60,22 +60,22 @@ pub fn text(demo: &Path, report: &ReplayReport) -> String {
 }
 
 fn times(out: &mut String, report: &ReplayReport) {
-    let Some(wall) = Spread::of(report.wall_s.iter().copied()) else { return };
-    let speedup = report.recorded_s / wall.median;
+    let Some(wall) = Spread::of(report.timing.wall_s.iter().copied()) else { return };
+    let speedup = report.timing.recorded_s / wall.median;
     let _ = writeln!(
         out,
         "  replayed {} s in {} s ({}× real time), {} frames/s, {}",
-        significant(report.recorded_s),
+        significant(report.timing.recorded_s),
         significant(wall.median),
         significant(speedup),
         thousands((report.frames as f64 / wall.median) as u64),
         replays(&wall),
     );
-    if let Some(cpu) = Spread::of(report.cpu_s.iter().copied()) {
+    if let Some(cpu) = Spread::of(report.timing.cpu_s.iter().copied()) {
         let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
     }
-    let together = report.frames_in_each;
-    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
+    let together = report.timing.frames_in_each;
+    if let Some(frame) = Spread::of(report.timing.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
         let what = if together == 1 { "frame".to_owned() } else { format!("mean of {together} frames") };
         let _ = writeln!(
             out,
@@ -248,8 +248,11 @@ fn changes(out: &mut String, report: &ReplayReport) {
     if report.resynced() > 0 {
         lines.push(format!("{} re-synchronised", count(report.resynced(), "call")));
     }
-    if report.files_laid_over > 0 {
-        lines.push(format!("{} from the demo instead of the local ones", count(report.files_laid_over, "file")));
+    if report.from_demo.files_laid_over > 0 {
+        lines.push(format!(
+            "{} from the demo instead of the local ones",
+            count(report.from_demo.files_laid_over, "file")
+        ));
     }
     if report.counted.log_bytes_differing > 0 {
         lines.push(format!("{} of log text differing", count(report.counted.log_bytes_differing, "byte")));

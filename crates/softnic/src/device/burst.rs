@@ -10,7 +10,7 @@ use prony_ixgbe_regs as regs;
 
 use crate::device::Device;
 use crate::device::offload::ASKS;
-use crate::device::receive::{DD, EOP, Receipt};
+use crate::device::receive::{DD, EOP, Receipt, ReceiveUnit};
 use crate::device::transmit::PADDED_BYTES;
 use crate::dma::DmaMemory;
 use crate::event::{Direction, Event, Target};
@@ -71,8 +71,8 @@ impl Device {
     /// Announces that descriptors of the first queues will be used soon.
     #[inline]
     pub fn prefetch<M: DmaMemory>(&self, memory: &mut M) {
-        self.transmit[0].ring.prefetch(memory);
-        self.receive[0].ring.prefetch(memory);
+        self.transmit.queues[0].ring.prefetch(memory);
+        self.receive.queues[0].ring.prefetch(memory);
     }
 
     /// Puts frames into the first queue, up to one that needs more than that. Returns how many were.
@@ -83,11 +83,12 @@ impl Device {
         frames: &mut Peekable<impl ExactSizeIterator<Item = &'a [u8]>>,
         receipts: &mut Receipts,
     ) -> usize {
-        if !self.is_receiving || self.is_tracing || !self.receive[0].is_plain() {
+        if !self.receive.is_active || self.is_tracing || !self.receive.queues[0].is_plain() {
             return 0;
         }
         // Parts of `self`, and no copy of the ring: it would wait until all that was written before the ring is written.
-        let Device { receive: Queues([queue, ..]), filter, vlan, statistics, events, .. } = self;
+        let Device { receive, statistics, events, .. } = self;
+        let ReceiveUnit { queues: Queues([queue, ..]), filter, vlan, .. } = receive;
         let number = frames.len().min(BURST).min(queue.ring.owned() as usize);
         let mut descriptors = [[0; 2]; BURST];
         let Some(descriptors) = descriptors.get_mut(..number) else { return 0 };
@@ -138,12 +139,12 @@ impl Device {
         descriptors: &[[u64; 2]],
         wire: &mut impl FnMut(&[u8]),
     ) -> usize {
-        let queue = &mut self.transmit[index];
+        let queue = &mut self.transmit.queues[index];
         if self.is_tracing || queue.is_amid_frame() {
             return 0;
         }
         let mut number = 0;
-        for (&[address, words], into) in descriptors.iter().zip(self.burst.chunks_exact_mut(STRIDE)) {
+        for (&[address, words], into) in descriptors.iter().zip(self.transmit.burst.chunks_exact_mut(STRIDE)) {
             let Some(bytes) = plain_bytes(words) else { break };
             let Some(into) = into.get_mut(..bytes) else { break };
             if memory.read(address, into).is_err() {
@@ -153,7 +154,7 @@ impl Device {
         }
         let sent = descriptors.get(..number).unwrap_or_default();
         if self.link.is_up {
-            for (&[_, words], frame) in sent.iter().zip(self.burst.chunks_exact(STRIDE)) {
+            for (&[_, words], frame) in sent.iter().zip(self.transmit.burst.chunks_exact(STRIDE)) {
                 let Some(frame) = frame.get(..(words as u32 & regs::TXD_DTALEN_MASK) as usize) else { continue };
                 self.statistics.count_transmitted(index, frame);
                 wire(frame);

@@ -114,8 +114,12 @@ impl Device {
         for direction in [Direction::Receive, Direction::Transmit] {
             for queue in 0..QUEUES {
                 let (is_enabled, head) = match direction {
-                    Direction::Receive => (self.receive[queue].is_enabled, self.receive[queue].ring.head()),
-                    Direction::Transmit => (self.transmit[queue].is_enabled, self.transmit[queue].ring.head()),
+                    Direction::Receive => {
+                        (self.receive.queues[queue].is_enabled, self.receive.queues[queue].ring.head())
+                    }
+                    Direction::Transmit => {
+                        (self.transmit.queues[queue].is_enabled, self.transmit.queues[queue].ring.head())
+                    }
                 };
                 let [received, transmitted] = &mut self.interrupts.heads;
                 let before = match direction {

@@ -66,11 +66,11 @@ impl Device {
         requested: u64,
         words: u64,
     ) -> Result<usize, Malformed> {
-        let frame = &mut *self.frames[index];
+        let frame = &mut *self.transmit.frames[index];
         let sent = frame.get_mut(..bytes).ok_or(Malformed::TooLong)?;
         let (command, above) = (requested as u32, (requested >> 32) as u32);
         let tag = if words as u32 & regs::TXD_DEXT != 0 {
-            let [first, second] = &self.transmit[index].contexts;
+            let [first, second] = &self.transmit.queues[index].contexts;
             let context = if above & regs::TXD_OLINFO_IDX == 0 { first } else { second };
             insert_sums(context, above, sent)?;
             context.tag()
@@ -96,7 +96,7 @@ impl Device {
             return Err(Malformed::TooLong);
         }
         frame.copy_within(TYPE_AT..bytes, TYPE_AT + TAG_BYTES);
-        let [[a, b], [c, d]] = [self.tag_ethertype, tag].map(u16::to_be_bytes);
+        let [[a, b], [c, d]] = [self.transmit.tag_ethertype, tag].map(u16::to_be_bytes);
         let place = frame.get_mut(TYPE_AT..).and_then(<[u8]>::first_chunk_mut::<TAG_BYTES>);
         *place.ok_or(Malformed::TooShort)? = [a, b, c, d];
         Ok(longer)

@@ -5,8 +5,11 @@ use prony_ixgbe_regs as regs;
 use crate::device::Device;
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Target};
+use crate::frame::FRAME_BYTES_MAX;
+use crate::numbered::Queues;
 use crate::packet::{IPV4, IPV6, Packet, Sum, Transport, be16};
 use crate::ring::Ring;
+use crate::rss::Rss;
 
 /// Length of an Ethernet header, in bytes.
 pub(crate) const HEADER_BYTES: usize = 14;
@@ -34,6 +37,32 @@ pub enum Receipt {
     Filtered,
     /// The driver gave the device an address that is no DMA memory of its own; the queue stands still.
     Faulted,
+}
+
+/// The receive unit: its queues, and what it does with a frame before it is in one.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceiveUnit {
+    pub(crate) queues: Queues<ReceiveQueue>,
+    pub(crate) filter: Filter,
+    pub(crate) vlan: Vlan,
+    pub(crate) rss: Rss,
+    /// A received frame without its VLAN tag.
+    pub(crate) stripped: Box<[u8]>,
+    /// RXCTRL.RXEN, and the link is up.
+    pub(crate) is_active: bool,
+}
+
+impl ReceiveUnit {
+    pub(crate) fn new() -> ReceiveUnit {
+        ReceiveUnit {
+            queues: Default::default(),
+            filter: Filter::default(),
+            vlan: Vlan::default(),
+            rss: Rss::default(),
+            stripped: vec![0; FRAME_BYTES_MAX].into_boxed_slice(),
+            is_active: false,
+        }
+    }
 }
 
 /// State of a receive queue and its ring.
@@ -149,14 +178,14 @@ impl Device {
     /// A frame arrives, without its frame check sequence.
     #[inline]
     pub fn receive<M: DmaMemory>(&mut self, memory: &mut M, frame: &[u8]) -> Receipt {
-        if !self.is_receiving {
+        if !self.receive.is_active {
             return Receipt::Down;
         }
-        if !self.filter.takes(frame) {
+        if !self.receive.filter.takes(frame) {
             self.statistics.count_filtered(frame.len());
             return Receipt::Filtered;
         }
-        match self.vlan.parses(frame) {
+        match self.receive.vlan.parses(frame) {
             // Nothing of it is hashed or summed: such frames go to the first queue.
             false => self.deliver(memory, 0, frame, frame.len(), Marks::default()),
             true => self.receive_parsed(memory, frame),
@@ -166,7 +195,7 @@ impl Device {
     /// A frame arrives that the device looks into: with a VLAN tag, or of the Internet Protocol.
     #[inline(never)]
     fn receive_parsed<M: DmaMemory>(&mut self, memory: &mut M, frame: &[u8]) -> Receipt {
-        let is_tagged = be16(frame, TYPE_AT) == self.vlan.ethertype && frame.len() >= HEADER_BYTES + TAG_BYTES;
+        let is_tagged = be16(frame, TYPE_AT) == self.receive.vlan.ethertype && frame.len() >= HEADER_BYTES + TAG_BYTES;
         let tag = is_tagged.then(|| be16(frame, TYPE_AT + 2));
         if tag.is_some_and(|tag| !self.takes_tag(tag)) {
             self.statistics.count_filtered(frame.len());
@@ -178,8 +207,8 @@ impl Device {
             marks = self.check(&packet);
             let shows_hash = self.value(regs::RXCSUM) & regs::RXCSUM_PCSD != 0;
             let mut shown = if shows_hash { 0 } else { u32::from(packet.identification()) };
-            if let Some((kind, hash)) = self.rss.hash(&packet) {
-                index = self.rss.queue(hash);
+            if let Some((kind, hash)) = self.receive.rss.hash(&packet) {
+                index = self.receive.rss.queue(hash);
                 marks.info |= u64::from(kind);
                 if shows_hash {
                     shown = hash;
@@ -187,9 +216,9 @@ impl Device {
             }
             marks.info |= u64::from(shown) << 32;
         }
-        let mut stripped = std::mem::take(&mut self.stripped);
+        let mut stripped = std::mem::take(&mut self.receive.stripped);
         let mut delivered = frame;
-        if let Some(tag) = tag.filter(|_| self.receive[index].strips) {
+        if let Some(tag) = tag.filter(|_| self.receive.queues[index].strips) {
             marks.status |= u64::from(regs::RXD_VP) | u64::from(tag) << 48;
             let (addresses, rest) = frame.split_at_checked(TYPE_AT).unwrap_or((frame, &[]));
             let rest = rest.get(TAG_BYTES..).unwrap_or_default();
@@ -201,13 +230,13 @@ impl Device {
             delivered = kept;
         }
         let receipt = self.deliver(memory, index, delivered, frame.len(), marks);
-        self.stripped = stripped;
+        self.receive.stripped = stripped;
         receipt
     }
 
     /// True if the filter of VLANs takes frames with this tag (8.2.3.7.11).
     fn takes_tag(&self, tag: u16) -> bool {
-        let Vlan { vlnctrl, .. } = self.vlan;
+        let Vlan { vlnctrl, .. } = self.receive.vlan;
         if vlnctrl & regs::VLNCTRL_VFE == 0 {
             return true;
         }
@@ -257,7 +286,7 @@ impl Device {
         wire_bytes: usize,
         marks: Marks,
     ) -> Receipt {
-        let queue = &mut self.receive[index];
+        let queue = &mut self.receive.queues[index];
         // Most frames need no division.
         let buffers = match frame.len() <= queue.buffer_bytes {
             true => 1,
@@ -303,8 +332,8 @@ impl Device {
     ///
     /// `bytes`: at most as many as a buffer has.
     pub fn receive_raw<M: DmaMemory>(&mut self, memory: &mut M, bytes: &[u8], length: u16, is_end: bool) -> Receipt {
-        let queue = &mut self.receive[0];
-        if !self.is_receiving {
+        let queue = &mut self.receive.queues[0];
+        if !self.receive.is_active {
             return Receipt::Down;
         }
         if !queue.is_enabled || queue.is_halted || queue.ring.owned() == 0 {
@@ -325,13 +354,13 @@ impl Device {
     /// Descriptors of a receive queue that the driver has given to the device.
     #[inline]
     pub fn receive_room(&self, queue: usize) -> u32 {
-        let queue = &self.receive[queue];
+        let queue = &self.receive.queues[queue];
         if queue.is_enabled && !queue.is_halted { queue.ring.owned() } else { 0 }
     }
 
     /// Descriptors of the ring of a receive queue; 0 while it is disabled.
     pub fn receive_descriptors(&self, queue: usize) -> u32 {
-        self.receive[queue].ring.descriptors()
+        self.receive.queues[queue].ring.descriptors()
     }
 }
 

@@ -3,11 +3,13 @@
 
 use prony_ixgbe_regs as regs;
 
-use crate::device::Device;
 use crate::device::offload::{ASKS, Context};
 use crate::device::receive::HEADER_BYTES;
+use crate::device::{Device, burst};
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Malformed, Target};
+use crate::frame::FRAME_BYTES_MAX;
+use crate::numbered::Queues;
 use crate::ring::BURST;
 use crate::ring::Ring;
 
@@ -21,6 +23,35 @@ const WRITTEN_BACK: [[u64; 2]; BURST] = [[0, DONE]; BURST];
 /// In [`TransmitQueue::requested`]: the frame is malformed, and its remaining descriptors are skipped. The bit of the length of
 /// a descriptor, which requests nothing.
 const SKIPPING: u64 = 1;
+
+/// The transmit unit: its queues, and the frames that it is about to send.
+#[derive(Debug, Clone)]
+pub(crate) struct TransmitUnit {
+    pub(crate) queues: Queues<TransmitQueue>,
+    /// By queue: the frame that is being read, maybe from several descriptors.
+    pub(crate) frames: Queues<Box<[u8]>>,
+    /// Frames of a burst that is being sent.
+    pub(crate) burst: Box<[u8]>,
+    /// Ethernet type of the tags that are inserted: DMATXCTL.VT.
+    pub(crate) tag_ethertype: u16,
+    /// True if short frames are padded: HLREG0.TXPADEN.
+    pub(crate) pads: bool,
+    /// True if the unit is enabled: DMATXCTL.TE.
+    pub(crate) is_active: bool,
+}
+
+impl TransmitUnit {
+    pub(crate) fn new() -> TransmitUnit {
+        TransmitUnit {
+            queues: Default::default(),
+            frames: Queues(std::array::from_fn(|_| vec![0; FRAME_BYTES_MAX].into_boxed_slice())),
+            burst: burst::memory(),
+            tag_ethertype: 0,
+            pads: false,
+            is_active: false,
+        }
+    }
+}
 
 /// State of a transmit queue and its ring.
 #[derive(Debug, Clone, Copy, Default)]
@@ -139,8 +170,8 @@ impl Device {
         descriptors_max: u32,
         mut wire: impl FnMut(&[u8]),
     ) -> u32 {
-        let queue = &mut self.transmit[index];
-        if !self.is_transmitting || !queue.is_enabled || queue.is_halted {
+        let queue = &mut self.transmit.queues[index];
+        if !self.transmit.is_active || !queue.is_enabled || queue.is_halted {
             return 0;
         }
         if queue.is_flush_due {
@@ -150,7 +181,7 @@ impl Device {
                 return 0;
             }
         }
-        let queue = &self.transmit[index];
+        let queue = &self.transmit.queues[index];
         let mut left = queue.ring.owned().min(descriptors_max);
         let mut used = 0;
         let mut descriptors = [[0; 2]; BURST];
@@ -158,7 +189,7 @@ impl Device {
             let number = (left as usize).min(BURST);
             let Some(descriptors) = descriptors.get_mut(..number) else { return used };
             // No copy of it, which would wait until all that was written before it is written.
-            let ring = &self.transmit[index].ring;
+            let ring = &self.transmit.queues[index].ring;
             if ring.read(memory, descriptors).is_err() {
                 for (at, descriptor) in descriptors.iter_mut().enumerate() {
                     let place = ring.index(at as u32);
@@ -177,7 +208,7 @@ impl Device {
                 let number = self.send_plain(memory, index, rest, &mut wire);
                 rest = rest.get(number..).unwrap_or_default();
                 (used, left) = (used.saturating_add(number as u32), left.saturating_sub(number as u32));
-                if self.transmit[index].is_halted {
+                if self.transmit.queues[index].is_halted {
                     return used;
                 }
                 if let Some((first, others)) = rest.split_first() {
@@ -193,7 +224,7 @@ impl Device {
 
     /// Descriptors of a transmit queue that wait to be sent.
     pub fn transmit_waiting(&self, queue: usize) -> u32 {
-        let queue = &self.transmit[queue];
+        let queue = &self.transmit.queues[queue];
         if queue.is_enabled && !queue.is_halted { queue.ring.owned() } else { 0 }
     }
 
@@ -206,7 +237,7 @@ impl Device {
         [address, words]: [u64; 2],
         wire: &mut impl FnMut(&[u8]),
     ) -> bool {
-        let queue = &mut self.transmit[index];
+        let queue = &mut self.transmit.queues[index];
         let place = queue.ring.head();
         let command = words as u32;
         let is_context = command & (regs::TXD_DEXT | regs::TXD_DTYP_MASK) == regs::TXD_DEXT | regs::TXD_DTYP_CONTEXT;
@@ -219,7 +250,7 @@ impl Device {
             let end = command & regs::TXD_EOP != 0;
             let (filled, requested) = (queue.filled, queue.requested);
             // What is left of the longest frame, as far as this descriptor fills it.
-            let into = self.frames[index].get_mut(filled..).and_then(|rest| rest.get_mut(..bytes));
+            let into = self.transmit.frames[index].get_mut(filled..).and_then(|rest| rest.get_mut(..bytes));
             let into = match into {
                 _ if requested & SKIPPING != 0 => None,
                 Some([]) => {
@@ -233,7 +264,7 @@ impl Device {
                 into => into,
             };
             if let Some(into) = into {
-                let queue = &mut self.transmit[index];
+                let queue = &mut self.transmit.queues[index];
                 queue.requested |= words & ASKS;
                 if let Err(fault) = memory.read(address, into) {
                     self.halt(index, place, Target::Buffer, fault);
@@ -255,7 +286,7 @@ impl Device {
                 self.end_frame(index, place, words, wire);
             }
         }
-        if let Err((place, fault)) = self.transmit[index].complete(memory, &[[address, words]]) {
+        if let Err((place, fault)) = self.transmit.queues[index].complete(memory, &[[address, words]]) {
             self.halt(index, place, Target::Descriptor, fault);
             return false;
         }
@@ -265,7 +296,7 @@ impl Device {
     /// An access outside of the driver's memory: the queue stands still.
     #[cold]
     pub(crate) fn halt(&mut self, index: usize, place: u32, target: Target, fault: DmaFault) {
-        self.transmit[index].is_halted = true;
+        self.transmit.queues[index].is_halted = true;
         let direction = Direction::Transmit;
         self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });
     }
@@ -273,10 +304,10 @@ impl Device {
     /// The last descriptor of a frame was read.
     #[inline]
     fn end_frame(&mut self, index: usize, place: u32, words: u64, wire: &mut impl FnMut(&[u8])) {
-        let mut bytes = std::mem::take(&mut self.transmit[index].filled);
-        let requested = self.transmit[index].requested;
+        let mut bytes = std::mem::take(&mut self.transmit.queues[index].filled);
+        let requested = self.transmit.queues[index].requested;
         if requested != 0 {
-            self.transmit[index].requested = 0;
+            self.transmit.queues[index].requested = 0;
             if requested & SKIPPING != 0 {
                 return;
             }
@@ -284,29 +315,29 @@ impl Device {
                 Ok(longer) => bytes = longer,
                 Err(problem) => {
                     self.malformed(index, place, problem);
-                    self.transmit[index].requested = 0;
+                    self.transmit.queues[index].requested = 0;
                     return;
                 }
             }
         }
-        if bytes < PADDED_BYTES && self.pads {
-            self.frames[index].get_mut(bytes..PADDED_BYTES).unwrap_or_default().fill(0);
+        if bytes < PADDED_BYTES && self.transmit.pads {
+            self.transmit.frames[index].get_mut(bytes..PADDED_BYTES).unwrap_or_default().fill(0);
             bytes = PADDED_BYTES;
         }
         if bytes < HEADER_BYTES {
             self.malformed(index, place, Malformed::TooShort);
-            self.transmit[index].requested = 0;
+            self.transmit.queues[index].requested = 0;
             return;
         }
         if self.is_link_up() {
-            let frame = self.frames[index].get(..bytes).unwrap_or_default();
+            let frame = self.transmit.frames[index].get(..bytes).unwrap_or_default();
             self.statistics.count_transmitted(index, frame);
             wire(frame);
         }
     }
 
     fn malformed(&mut self, index: usize, place: u32, problem: Malformed) {
-        let queue = &mut self.transmit[index];
+        let queue = &mut self.transmit.queues[index];
         if queue.requested & SKIPPING == 0 {
             queue.requested = SKIPPING;
             self.events.push(Event::Malformed { queue: index as u32, index: place, problem });

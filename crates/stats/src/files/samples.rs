@@ -208,6 +208,8 @@ pub enum Better {
 }
 
 /// Measurements of a run: `prony` in a run. Values that were not measured are `None`.
+// One field for each key of the format: with `serde(flatten)`, unknown keys would be held in memory that no account
+// covers, and errors would not name their place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The number of its pair: one run of each benchmark, back to back.

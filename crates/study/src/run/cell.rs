@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prony_bench::{CommandLine, Input, Options, Output, Reference, Subject, on_cpu, run_of_replay, run_single};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
-use prony_replay::{ReplayOptions, Replayer, Verdict};
+use prony_replay::{ReplayOptions, Replayer, TrustOptions, Verdict};
 use prony_stats::judge::Plan;
 use prony_stats::samples::{Benchmark, Circumstances, Metadata, Samples, Subject as Facts, Warmup};
 use serde_json::{Value, json};
@@ -88,7 +88,8 @@ impl Build {
             None => Vec::new(),
         };
         let environment = self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Ok(ReplayOptions { environment, trusted: self.trust_demo, ..ReplayOptions::to_measure(demo.into(), command) })
+        let trust = TrustOptions { trusted: self.trust_demo, ..TrustOptions::default() };
+        Ok(ReplayOptions { environment, trust, ..ReplayOptions::to_measure(demo.into(), command) })
     }
 }
 

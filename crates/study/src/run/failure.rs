@@ -117,6 +117,7 @@ fn failure(kind: FailureKind, problem: &str, printed: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use prony_bench::Phase;
+    use prony_replay::ByteWindow;
 
     use super::*;
 
@@ -160,10 +161,7 @@ mod tests {
                 frame: 3,
                 call: "sendto".to_owned(),
                 fd: 7,
-                byte: None,
-                window_from: 0,
-                expected: Vec::new(),
-                found: Vec::new(),
+                window: ByteWindow::default(),
                 expected_call: String::new(),
                 recent: Vec::new(),
                 backtrace: Vec::new(),

@@ -128,16 +128,16 @@ fn no_wait(reason: NoWait) -> &'static str {
 
 fn of_replay(report: &ReplayReport, name: &str) -> Result<Number, Failure> {
     let sum = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
-    let together = report.frames_in_each as f64;
+    let together = report.timing.frames_in_each as f64;
     let quantile = |p: f64| {
-        let times: Vec<f64> = report.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9 / together).collect();
+        let times: Vec<f64> = report.timing.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9 / together).collect();
         quantile_of_sorted(&sorted(&times), p)
     };
     let value = match name {
-        "cpu" => Some(sum(&report.frame_cpu_ns)),
-        "wall" => Some(sum(&report.frame_wall_ns)),
+        "cpu" => Some(sum(&report.timing.frame_cpu_ns)),
+        "wall" => Some(sum(&report.timing.frame_wall_ns)),
         "frames" => Some(report.frames as f64),
-        "frame" => Some(sum(&report.frame_cpu_ns) / report.frame_cpu_ns.len() as f64 / together),
+        "frame" => Some(sum(&report.timing.frame_cpu_ns) / report.timing.frame_cpu_ns.len() as f64 / together),
         "frame_p50" => quantile(0.5),
         "frame_p95" => quantile(0.95),
         "frame_p99" => quantile(0.99),
@@ -175,6 +175,7 @@ fn permanent(message: impl Into<String>) -> Failure {
 mod tests {
     use super::*;
     use crate::Direction;
+    use prony_replay::Timing;
 
     fn metric(name: &str, unit: &str, normalise: Option<Normalise>) -> Metric {
         Metric { name: name.to_owned(), unit: unit.to_owned(), direction: Direction::Lower, normalise }
@@ -184,9 +185,12 @@ mod tests {
         ReplayReport {
             verdict: prony_replay::Verdict::Identical,
             frames: frame_cpu_ns.len() as u64,
-            frame_start_ns: vec![0; frame_cpu_ns.len()],
-            frame_wall_ns: frame_cpu_ns.to_vec(),
-            frame_cpu_ns: frame_cpu_ns.to_vec(),
+            timing: Timing {
+                frame_start_ns: vec![0; frame_cpu_ns.len()],
+                frame_wall_ns: frame_cpu_ns.to_vec(),
+                frame_cpu_ns: frame_cpu_ns.to_vec(),
+                ..Timing::before_replay(0.0)
+            },
             ..ReplayReport::before_replay(0.0)
         }
     }

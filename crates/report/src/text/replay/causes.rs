@@ -26,7 +26,7 @@ pub fn text(report: &ReplayReport, shows_output: bool, step: &dyn Fn(&Cause) -> 
     };
     let shown: Vec<FailedCall> = report.causes.iter().filter_map(failed_of).collect();
     let more: Vec<String> =
-        report.failed_calls.iter().filter(|failed| !shown.contains(failed)).map(failed_call).collect();
+        report.evidence.failed_calls.iter().filter(|failed| !shown.contains(failed)).map(failed_call).collect();
     section(&mut out, "other calls that fail here:", &more);
     let threads: Vec<String> = found.threads.iter().map(thread).collect();
     section(&mut out, "threads:", &threads);

@@ -17,7 +17,7 @@ const SHOWN_BEFORE: usize = 12;
 pub fn describe(out: &mut String, found: &Divergence) {
     let process = if found.process > 0 { format!(" of process {}", found.process) } else { String::new() };
     let fd = if found.fd >= 0 { format!(", descriptor {}", found.fd) } else { String::new() };
-    let byte = found.byte.map_or_else(String::new, |byte| format!(", byte {}", thousands(byte)));
+    let byte = found.window.differing.map_or_else(String::new, |byte| format!(", byte {}", thousands(byte)));
     if !found.call.is_empty() {
         let _ = writeln!(
             out,
@@ -35,7 +35,7 @@ pub fn describe(out: &mut String, found: &Divergence) {
     if !found.expected_call.is_empty() && found.expected_call != found.call {
         let _ = writeln!(out, "  recorded call: {}", found.expected_call);
     }
-    if !(found.expected.is_empty() && found.found.is_empty()) {
+    if !(found.window.expected.is_empty() && found.window.found.is_empty()) {
         both_sides(out, found);
     }
     if let Some(NumberChange { byte, form, expected, found }) = found.number() {
@@ -56,14 +56,14 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 
 /// Hex and text of both sides, the byte in question marked below.
 fn both_sides(out: &mut String, found: &Divergence) {
-    let longer = found.expected.len().max(found.found.len());
-    let in_window = found.byte.and_then(|byte| usize::try_from(byte.checked_sub(found.window_from)?).ok());
+    let longer = found.window.expected.len().max(found.window.found.len());
+    let in_window = found.window.differing.and_then(|byte| usize::try_from(byte.checked_sub(found.window.from)?).ok());
     let differs = in_window.filter(|&byte| byte <= longer).unwrap_or(0);
     let from = differs.saturating_sub(SHOWN_BEFORE);
     let shown = |side: &[u8]| side.get(from..side.len().min(from + SHOWN_BYTES)).unwrap_or_default().to_vec();
-    let (expected, other) = (shown(&found.expected), shown(&found.found));
+    let (expected, other) = (shown(&found.window.expected), shown(&found.window.found));
     let width = expected.len().max(other.len()) * 3;
-    let start = found.window_from + from as u64;
+    let start = found.window.from + from as u64;
     if start > 0 {
         let _ = writeln!(out, "  from byte {} on:", thousands(start));
     }
