@@ -9,7 +9,7 @@ use prony_bench::bisect::{
     BisectError, BisectOptions, BisectReport, Culprit, Found, History, HistoryError, LogError, Progress, Regression,
     TreeError, directory_of, question,
 };
-use prony_bench::{Event, duet_cpu};
+use prony_bench::{DemoSource, Event, duet_cpu};
 use prony_machine::own::LockError;
 use prony_machine::{Interrupt, Tree};
 use prony_report::{json, text};
@@ -85,11 +85,13 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
     };
     let knobs = prony_machine::tuned(&Tree::machine());
     Ok(BisectOptions {
-        demo: args.demo.clone(),
-        limits: args.limits.into(),
-        trusted,
-        keep_variables: args.trust.keep_variable.clone(),
-        files: (&args.files).into(),
+        demo: DemoSource {
+            path: args.demo.clone(),
+            limits: args.limits.into(),
+            trusted,
+            keep_variables: args.trust.keep_variable.clone(),
+            files: (&args.files).into(),
+        },
         build: args.build.clone(),
         command: args.command.clone(),
         regression: args.find.map(|find| match find {

@@ -3,7 +3,9 @@
 use std::env;
 use std::fs;
 
-use prony_bench::{Commands, Event, Failed, Input, Measured, Options, Output, Phase, Problem, Reference};
+use prony_bench::{
+    Commands, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference, RoundLimits,
+};
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::judge::Plan;
@@ -121,12 +123,26 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
             metric: args.metric,
             tolerates: args.margin.is_some(),
         },
-        runs: args.runs.map(|runs| runs as usize),
-        rounds_min: args.min_runs.unwrap_or(0) as usize,
-        rounds_max: args.max_runs.map(|runs| runs as usize),
+        rounds: RoundLimits {
+            exactly: args.runs.map(|runs| runs as usize),
+            min: args.min_runs.unwrap_or(0) as usize,
+            max: args.max_runs.map(|runs| runs as usize),
+        },
         stretches: args.max_time.is_none() && args.python.is_empty() && args.pyperf.is_empty(),
         warmup_runs: args.warmup as usize,
         value_s_min: args.min_time.as_secs_f64(),
+        execution: execution(args)?,
+        duet: args.duet,
+        duet_tried_on: tried_on(args),
+        seed: args.seed.unwrap_or_else(random),
+        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+        tuning: tuning(args),
+    })
+}
+
+/// How each command runs.
+fn execution(args: &BenchArgs) -> Result<Execution, Failure> {
+    Ok(Execution {
         ignore_failure: args.ignore_failure,
         input: match args.input.as_str() {
             "null" => Input::Null,
@@ -142,8 +158,6 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
             "inherit" => Output::Inherit,
             file => Output::File(file.into()),
         },
-        duet: args.duet,
-        duet_tried_on: tried_on(args),
         placement: Placement {
             cpu: cpu(args)?,
             fifo_priority: args.fifo.then_some(FIFO_PRIORITY),
@@ -151,9 +165,6 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
         },
         randomize_directory: args.random_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
-        seed: args.seed.unwrap_or_else(random),
-        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
-        tuning: tuning(args),
     })
 }
 
@@ -179,7 +190,7 @@ pub fn hint(commands: &Commands) -> Option<String> {
     }
     let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5);
     let seconds = forecast.map(|forecast| (options.plan.budget_s + forecast.seconds_more).ceil());
-    let seconds = seconds.filter(|&seconds| options.runs.is_none() && seconds < 3600.0);
+    let seconds = seconds.filter(|&seconds| options.rounds.exactly.is_none() && seconds < 3600.0);
     let more = seconds.map(|seconds| format!("try --max-time {seconds}s"));
     let by_cpu = options.plan.metric.is_none() && !unclear.outcome.judged.contains(&Metric::Cpu);
     let by_cpu = by_cpu.then(|| "use --metric cpu to judge CPU time, which is less sensitive to other work".to_owned());

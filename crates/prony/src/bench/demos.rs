@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, Demos, Event, Measured, OnDemo};
+use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
 use prony_machine::{Interrupt, Tree};
 use prony_report::demo_failure;
 use prony_stats::judge::Plan;
@@ -66,7 +66,7 @@ pub fn failure(demos: &Demos) -> Option<Failure> {
         let (build, message) = demo_failure(options, report)?;
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        let explain = format!("`prony replay --explain {} -- {command}` shows why", options.demo.display());
+        let explain = format!("`prony replay --explain {} -- {command}` shows why", options.demo.path.display());
         Some(Failure::new(message).hint(match report.ended {
             DemoEnded::Diverged(..) => format!("builds can be compared only if both replay identically; {explain}"),
             _ => explain,
@@ -99,11 +99,13 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
             .hint("use `prony replay` to measure one build"));
     };
     Ok(DemoOptions {
-        trusted: trust::of(demo, opened.header(), true, &args.trust)?,
-        keep_variables: args.trust.keep_variable.clone(),
-        files: (&args.files).into(),
-        demo: demo.to_owned(),
-        limits: args.limits.into(),
+        demo: DemoSource {
+            path: demo.to_owned(),
+            limits: args.limits.into(),
+            trusted: trust::of(demo, opened.header(), true, &args.trust)?,
+            keep_variables: args.trust.keep_variable.clone(),
+            files: (&args.files).into(),
+        },
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
             alpha: args.alpha,
