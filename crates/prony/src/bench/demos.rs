@@ -49,14 +49,14 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
             }
         });
         drop(line);
-        report.samples.set_amounts(args.bytes, args.operations, None);
+        report.samples.set_amounts(args.amounts.bytes, args.amounts.operations, None);
         let interrupted = matches!(report.ended, DemoEnded::Interrupted);
         all.push(OnDemo { name, options, report });
         if interrupted {
             break;
         }
     }
-    let demos = Demos { alpha: args.alpha, margin: args.margin().ln_1p(), requested, all };
+    let demos = Demos { alpha: args.plan.alpha, margin: args.margin().ln_1p(), requested, all };
     Ok((Measured::Demos(demos), exports))
 }
 
@@ -108,19 +108,19 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         },
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
-            alpha: args.alpha,
+            alpha: args.plan.alpha,
             margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
             metric: None,
-            tolerates: args.margin.is_some(),
+            tolerates: args.plan.margin.is_some(),
         }
         .one_of(several),
-        stretches: args.max_time.is_none(),
-        runs: args.runs.map(|runs| runs as usize),
-        warmup_runs: args.warmup as usize,
-        duet_cpu: if args.duet { cpu(args)? } else { None },
+        stretches: args.plan.max_time.is_none(),
+        runs: args.plan.runs.map(|runs| runs as usize),
+        warmup_runs: args.plan.warmup as usize,
+        duet_cpu: if args.execution.duet { cpu(args)? } else { None },
         threshold: 0.0,
-        seed: args.seed.unwrap_or_else(random),
+        seed: args.execution.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: tuning(args),
     })
