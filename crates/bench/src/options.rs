@@ -80,8 +80,8 @@ impl RoundLimits {
         RoundLimits { exactly: Some(rounds), ..RoundLimits::default() }
     }
 
-    /// Number of rounds after which there is none, if there is a limit.
-    pub(crate) fn last(&self) -> Option<usize> {
+    /// Largest number of rounds; `None` without a limit.
+    pub(crate) fn most(&self) -> Option<usize> {
         self.exactly.or(self.max)
     }
 }

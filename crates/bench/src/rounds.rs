@@ -283,7 +283,7 @@ impl<'a> Bench<'a> {
     ) -> Result<(), MeasureError> {
         let begun = *self.clock.begun.get_or_insert_with(Instant::now);
         context.ask(Repetitions::FIRST);
-        let most = self.options.rounds.last();
+        let most = self.options.rounds.most();
         while most.is_none_or(|most| self.started() < most) {
             self.round(context, partner, events)?;
             self.clock.elapsed_s = begun.elapsed().as_secs_f64();
@@ -374,7 +374,7 @@ impl<'a> Bench<'a> {
         let enough = over
             || rounds >= FIRST_ROUNDS
             || self.clock.elapsed_s >= FIRST_TIME * self.clock.budget_s
-            || self.options.rounds.last() == Some(rounds);
+            || self.options.rounds.most() == Some(rounds);
         if workers && !enough {
             return Ok(());
         }
