@@ -17,9 +17,7 @@ use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
 use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
-use prony_replay::{
-    Divergence, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict,
-};
+use prony_replay::{Divergence, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Interval;
 use prony_stats::Verdict as Judged;
 use prony_stats::bisection::{Bisection, ErrorBudget, VersionState};
@@ -31,7 +29,7 @@ pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};
 
-use crate::demo::{Build, DemoEnded, DemoOptions, bench_demo};
+use crate::demo::{Build, DemoEnded, DemoOptions, DemoSource, bench_demo};
 use crate::report::Event;
 use log::Log;
 
@@ -48,16 +46,8 @@ pub enum Regression {
 /// Options of a search.
 #[derive(Debug, Clone)]
 pub struct BisectOptions {
-    /// Path of the demo that every build replays.
-    pub demo: PathBuf,
-    /// Limits on memory and disk of the demo.
-    pub limits: Limits,
-    /// Take the demo for one that this user recorded here.
-    pub trusted: bool,
-    /// Variables that keep the recorded value although they may choose code.
-    pub keep_variables: Vec<OsString>,
-    /// Source of the files that the recorded server only read.
-    pub files: FileOptions,
+    /// The demo that every build replays.
+    pub demo: DemoSource,
     /// Command that builds a commit, for `sh -c` in its tree.
     pub build: String,
     /// The server and its arguments. A program with a relative path, and `{tree}` in any word, are in the tree of a commit.
@@ -329,8 +319,9 @@ pub fn directory_of(cache: &Path, question: &Question) -> PathBuf {
 /// # Errors
 /// [`BisectError::Demo`] if the demo cannot be examined.
 pub fn question(options: &BisectOptions, history: &History) -> Result<Question, BisectError> {
-    let demo_error = |error| BisectError::Demo { path: options.demo.clone(), error };
-    let demo = options.demo.canonicalize().map_err(demo_error)?;
+    let path = &options.demo.path;
+    let demo_error = |error| BisectError::Demo { path: path.clone(), error };
+    let demo = path.canonicalize().map_err(demo_error)?;
     let facts = fs::metadata(&demo).map_err(demo_error)?;
     let id = |position: usize| history.commits.get(position).map(|commit| commit.id.clone()).unwrap_or_default();
     let seconds = u64::try_from(facts.mtime()).unwrap_or(0);
@@ -594,13 +585,7 @@ impl<'a> Run<'a> {
     }
 
     fn replay_options(&self, position: usize) -> ReplayOptions {
-        ReplayOptions {
-            trust: TrustOptions { trusted: self.options.trusted, keep_variables: self.options.keep_variables.clone() },
-            files: self.options.files.clone(),
-            limits: self.options.limits,
-            stop: self.interrupt.map(Interrupt::flag),
-            ..ReplayOptions::to_measure(self.options.demo.clone(), self.command(position))
-        }
+        ReplayOptions { stop: self.interrupt.map(Interrupt::flag), ..self.options.demo.replay(self.command(position)) }
     }
 
     /// Replays the demo up to `replays` times; `all`: also after one that diverged.
@@ -658,11 +643,7 @@ impl<'a> Run<'a> {
         };
         let options = DemoOptions {
             demo: self.options.demo.clone(),
-            limits: self.options.limits,
             builds: [build(base), build(position)],
-            trusted: self.options.trusted,
-            keep_variables: self.options.keep_variables.clone(),
-            files: self.options.files.clone(),
             plan: Plan {
                 alpha: alpha.min(0.5),
                 margin,

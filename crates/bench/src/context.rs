@@ -48,7 +48,7 @@ pub struct RunContext<'a> {
 impl<'a> RunContext<'a> {
     pub fn new(options: &'a Options, interrupt: Option<&'a Interrupt>) -> Result<RunContext<'a>, BenchError> {
         let nowhere = File::options().read(true).write(true).open("/dev/null");
-        let places = options.randomize_directory.then(NestedDirectories::make).transpose();
+        let places = options.execution.randomize_directory.then(NestedDirectories::make).transpose();
         Ok(RunContext {
             options,
             interrupt,
@@ -121,7 +121,7 @@ impl<'a> RunContext<'a> {
                     None => MeasureError::Interrupted,
                 });
             }
-            _ if self.options.ignore_failure => {}
+            _ if self.options.execution.ignore_failure => {}
             Ended::Exited(0) => {}
             Ended::Exited(code) => return Err(failed(Problem::Exited(code), self.stderr_tail())),
             Ended::Signalled(signal) => return Err(failed(Problem::Signalled(signal), self.stderr_tail())),
@@ -142,12 +142,12 @@ impl<'a> RunContext<'a> {
             let file = file.to_owned();
             move |error| Problem::File { verb, file, error }
         };
-        let input = match &self.options.input {
+        let input = match &self.options.execution.input {
             Input::Null => None,
             Input::File(path) => Some(File::open(path).map_err(system("read", &path.to_string_lossy()))?),
         };
         let mut drains = Vec::new();
-        let output: Option<OwnedFd> = match &self.options.output {
+        let output: Option<OwnedFd> = match &self.options.execution.output {
             Output::Null | Output::Inherit => None,
             Output::Pipe => {
                 let (read, write) = io::pipe().map_err(system("make", "pipe"))?;
@@ -163,7 +163,7 @@ impl<'a> RunContext<'a> {
             self.stderr.set_len(0).map_err(system("cut", "the file for standard error"))?;
         }
         let (ours_out, ours_err) = (io::stdout(), io::stderr());
-        let inherit = self.options.output == Output::Inherit;
+        let inherit = self.options.execution.output == Output::Inherit;
         let directory = self.directory(randomization);
         let process = Process {
             program: &command.program,
@@ -180,7 +180,7 @@ impl<'a> RunContext<'a> {
                 if inherit { ours_err.as_fd() } else { self.stderr.as_fd() },
             ],
             extra: Some(values.as_fd()),
-            placement: Placement { slice_ns: self.options.duet.then_some(TURN_NS), ..self.options.placement },
+            placement: Placement { slice_ns: self.options.duet.then_some(TURN_NS), ..self.options.execution.placement },
         };
         let stop: Option<BorrowedFd> = match &self.deadline {
             Some(deadline) => {
@@ -194,7 +194,7 @@ impl<'a> RunContext<'a> {
     }
 
     fn environment(&self, subject: usize, randomization: &Randomization) -> Vec<(OsString, OsString)> {
-        let mut environment = randomization.environment(&self.options.environment);
+        let mut environment = randomization.environment(&self.options.execution.environment);
         let mut set = |name: &str, value: String| {
             environment.retain(|(other, _)| other != name);
             environment.push((name.into(), value.into()));

@@ -28,21 +28,40 @@ pub struct Build {
     pub command: Vec<OsString>,
 }
 
-/// Options of a comparison of replays.
+/// The demo that builds replay, and what it may use.
 #[derive(Debug, Clone)]
-pub struct DemoOptions {
-    /// Path of the demo that both builds replay.
-    pub demo: PathBuf,
+pub struct DemoSource {
+    /// Path of the demo.
+    pub path: PathBuf,
     /// Limits on memory and disk of the demo.
     pub limits: Limits,
-    /// Builds A and B; B is compared with A.
-    pub builds: [Build; 2],
     /// Take the demo for one that this user recorded here.
     pub trusted: bool,
     /// Variables that keep the recorded value although they may choose code.
     pub keep_variables: Vec<OsString>,
     /// Source of the files that the recorded server only read.
     pub files: FileOptions,
+}
+
+impl DemoSource {
+    /// Options of a replay of the demo that measures `command`.
+    pub(crate) fn replay(&self, command: Vec<OsString>) -> ReplayOptions {
+        ReplayOptions {
+            trust: TrustOptions { trusted: self.trusted, keep_variables: self.keep_variables.clone() },
+            files: self.files.clone(),
+            limits: self.limits,
+            ..ReplayOptions::to_measure(self.path.clone(), command)
+        }
+    }
+}
+
+/// Options of a comparison of replays.
+#[derive(Debug, Clone)]
+pub struct DemoOptions {
+    /// The demo that both builds replay.
+    pub demo: DemoSource,
+    /// Builds A and B; B is compared with A.
+    pub builds: [Build; 2],
     /// Error rate, margin and time limit.
     pub plan: Plan,
     /// True if the planned time may be extended where replays take long, since the user did not set it.
@@ -126,12 +145,7 @@ pub struct DemoReport {
 /// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
-    let replays = options.builds.each_ref().map(|build| ReplayOptions {
-        trust: TrustOptions { trusted: options.trusted, keep_variables: options.keep_variables.clone() },
-        files: options.files.clone(),
-        limits: options.limits,
-        ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())
-    });
+    let replays = options.builds.each_ref().map(|build| options.demo.replay(build.command.clone()));
     let mut bench = Replays::new(options);
     let opened = Replayer::open(&replays[0]).map_err(|error| DemoEnded::Replay(0, error)).and_then(|a| {
         let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;

@@ -70,7 +70,7 @@ impl Partner {
             let error = io::Error::other("it ended immediately");
             Err(BenchError::System { what: "start a thread", error })
         });
-        started.map(|()| Partner { cpu: options.placement.cpu, ask, answers })
+        started.map(|()| Partner { cpu: options.execution.placement.cpu, ask, answers })
     }
 
     /// Runs two commands at once, the first of them here with the partner, and gives what came of each.

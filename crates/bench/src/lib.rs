@@ -31,11 +31,11 @@ pub mod shell;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine, quoted};
-pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo, run_of_replay};
+pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, DemoSource, bench_demo, run_of_replay};
 pub use duet::{duet_cpu, on_cpu};
 pub use error::{BenchError, Failed, Phase, Problem};
 pub use measured::{Commands, Demos, Measured, OnDemo, Suite};
-pub use options::{Input, Options, Output, Reference, Subject};
+pub use options::{Execution, Input, Options, Output, Reference, RoundLimits, Subject};
 pub use report::{Comparison, Ended, Event, Ranking, Report, Round, Warning};
 pub use rounds::bench;
 pub use selftest::{RESOLUTIONS_S, Resolution, Selftest, WORK_S, selftest};

@@ -63,6 +63,46 @@ pub enum Output {
     File(PathBuf),
 }
 
+/// Limits on the number of rounds; by default there are as many as a verdict takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoundLimits {
+    /// Exactly this many rounds instead of as many as it takes.
+    pub exactly: Option<usize>,
+    /// Rounds before which no verdict is made, however clear it is and however long they take.
+    pub min: usize,
+    /// Rounds at most; a verdict is made then if not before.
+    pub max: Option<usize>,
+}
+
+impl RoundLimits {
+    /// Exactly `rounds` rounds.
+    pub fn exactly(rounds: usize) -> RoundLimits {
+        RoundLimits { exactly: Some(rounds), ..RoundLimits::default() }
+    }
+
+    /// Largest number of rounds; `None` without a limit.
+    pub(crate) fn most(&self) -> Option<usize> {
+        self.exactly.or(self.max)
+    }
+}
+
+/// How each command runs: streams, environment, directory, CPU.
+#[derive(Debug, Clone)]
+pub struct Execution {
+    /// Go on when a command ends with another code than 0.
+    pub ignore_failure: bool,
+    /// Standard input of every run.
+    pub input: Input,
+    /// Standard output of every run.
+    pub output: Output,
+    /// CPU and scheduler of the commands.
+    pub placement: Placement,
+    /// Commands need no files from here, so each round may run in an empty directory of another depth.
+    pub randomize_directory: bool,
+    /// The environment of the commands, before anything is added to it.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
 /// Options of a benchmark: commands, plan, surroundings of each run.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -72,35 +112,21 @@ pub struct Options {
     pub reference: Reference,
     /// Error rate, margin and time limit.
     pub plan: Plan,
-    /// Exactly this many rounds instead of as many as it takes.
-    pub runs: Option<usize>,
-    /// Rounds before which no verdict is made, however clear it is and however long they take.
-    pub rounds_min: usize,
-    /// Rounds at most; a verdict is made then if not before.
-    pub rounds_max: Option<usize>,
+    /// Limits on the number of rounds.
+    pub rounds: RoundLimits,
     /// True if the planned time may be extended where runs take long, since the user did not set it.
     pub stretches: bool,
     /// Runs of each command that come first and do not count.
     pub warmup_runs: usize,
     /// Seconds that a value of a worker should last at least.
     pub value_s_min: f64,
-    /// Go on when a command ends with another code than 0.
-    pub ignore_failure: bool,
-    /// Standard input of every run.
-    pub input: Input,
-    /// Standard output of every run.
-    pub output: Output,
-    /// CPU and scheduler of the commands.
-    pub placement: Placement,
-    /// Two commands run at once on the CPU of `placement`, in slices of half a millisecond: what
+    /// Surroundings of every run.
+    pub execution: Execution,
+    /// Two commands run at once on the CPU of their placement, in slices of half a millisecond: what
     /// disturbs the machine for longer disturbs both. Judged on CPU time and uncontended time; wall time is that of both.
     pub duet: bool,
     /// Try first, on one command with itself, whether a duet on this CPU scatters less, and take the way that does.
     pub duet_tried_on: Option<usize>,
-    /// Commands need no files from here, so each round may run in an empty directory of another depth.
-    pub randomize_directory: bool,
-    /// The environment of the commands, before anything is added to it.
-    pub environment: Vec<(OsString, OsString)>,
     /// Seed for the order of runs and the surroundings of rounds: equal seed, equal draws.
     pub seed: u64,
     /// Facts of the machine, for the samples.
@@ -120,7 +146,7 @@ impl Options {
     #[must_use]
     pub fn in_duet(&self, cpu: usize) -> Options {
         let mut options = Options { duet: true, duet_tried_on: None, ..self.clone() };
-        options.placement.cpu = Some(cpu);
+        options.execution.placement.cpu = Some(cpu);
         if let Some(tuning) = options.tuning.as_object_mut() {
             tuning.insert("duet".to_owned(), true.into());
         }
@@ -134,11 +160,11 @@ impl Options {
 
     /// Circumstances with this time in place of the planned one.
     pub fn within(&self, budget_s: f64) -> Circumstances {
-        let budget_s = self.runs.is_none().then_some(budget_s);
+        let budget_s = self.rounds.exactly.is_none().then_some(budget_s);
         Circumstances {
             metric: self.plan.metric,
-            pairs_min: self.rounds_min as u64,
-            pairs_max: self.rounds_max.map(|rounds| rounds as u64),
+            pairs_min: self.rounds.min as u64,
+            pairs_max: self.rounds.max.map(|rounds| rounds as u64),
             ..circumstances(&self.machine, &self.tuning, self.seed, budget_s)
         }
     }

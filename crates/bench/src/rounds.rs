@@ -48,7 +48,7 @@ pub fn bench(
     {
         return Err(BenchError::NoCommand);
     }
-    if options.duet && (options.subjects.len() != 2 || options.placement.cpu.is_none()) {
+    if options.duet && (options.subjects.len() != 2 || options.execution.placement.cpu.is_none()) {
         return Err(BenchError::NoDuet);
     }
     let mut context = RunContext::new(options, interrupt)?;
@@ -97,8 +97,7 @@ struct Bench<'a> {
     contest: Contest,
     /// Of the first command's CPU time, or of the requested metric: decides when there is no other command.
     single: SingleSample,
-    /// Time limit of all rounds, in seconds; the planned one unless runs take too long for that.
-    budget_s: f64,
+    clock: Clock,
     /// True once it was said that runs are longer than the time limit.
     long: bool,
     rounds: usize,
@@ -106,14 +105,21 @@ struct Bench<'a> {
     first: Option<Vec<Ran>>,
     /// Variance of workers, once commands are known to be workers.
     variance: Option<WorkerVariance>,
-    begun: Option<Instant>,
-    elapsed_s: f64,
-    /// Completion time of each round, in seconds since the start.
-    rounds_done_s: Vec<f64>,
     tally: Tally,
     /// True if all warm-ups suit a trial of both ways of pairing; `None` before the first.
     suitable: Option<bool>,
     tried: Option<Tried>,
+}
+
+/// Time of all rounds, in seconds since the first one began.
+#[derive(Debug)]
+struct Clock {
+    begun: Option<Instant>,
+    elapsed_s: f64,
+    /// Time limit; the planned one unless runs take too long for that.
+    budget_s: f64,
+    /// Completion time of each round.
+    rounds_done_s: Vec<f64>,
 }
 
 /// A round as it ran.
@@ -185,14 +191,11 @@ impl<'a> Bench<'a> {
                 SINGLE_PRECISION * options.plan.margin,
                 options.plan.budget_s,
             ),
-            budget_s: options.plan.budget_s,
+            clock: Clock { begun: None, elapsed_s: 0.0, budget_s: options.plan.budget_s, rounds_done_s: Vec::new() },
             long: false,
             rounds: 0,
             first: Some(Vec::new()),
             variance: None,
-            begun: None,
-            elapsed_s: 0.0,
-            rounds_done_s: Vec::new(),
             tally: Tally { subjects: vec![SubjectTally::default(); options.subjects.len()], ..Tally::default() },
             suitable: None,
             tried: None,
@@ -216,10 +219,10 @@ impl<'a> Bench<'a> {
             // The time of a worker depends on the values requested from it.
             round_s = self.is_of_processes().then(|| begun.elapsed().as_secs_f64());
         }
-        let may_stretch = self.options.stretches && self.options.runs.is_none();
-        let longer = round_s.and_then(|round_s| Some((round_s, stretched(self.budget_s, round_s)?)));
+        let may_stretch = self.options.stretches && self.options.rounds.exactly.is_none();
+        let longer = round_s.and_then(|round_s| Some((round_s, stretched(self.clock.budget_s, round_s)?)));
         if let Some((round_s, budget_s)) = longer.filter(|_| may_stretch) {
-            self.budget_s = budget_s;
+            self.clock.budget_s = budget_s;
             self.contest = Contest::new(
                 self.options.subjects.len(),
                 self.options.reference,
@@ -235,9 +238,9 @@ impl<'a> Bench<'a> {
     /// Says once that a run took longer than the time limit of all, before there is a second one of its command.
     fn note_long(&mut self, subject: usize, observation: &Observation, events: &mut dyn FnMut(Event)) {
         let run_s = observation.run.wall_ns as f64 / 1e9;
-        if !self.long && self.options.runs.is_none() && run_s > self.budget_s {
+        if !self.long && self.options.rounds.exactly.is_none() && run_s > self.clock.budget_s {
             self.long = true;
-            events(Event::Long(subject, run_s, self.budget_s));
+            events(Event::Long(subject, run_s, self.clock.budget_s));
         }
     }
 
@@ -248,7 +251,7 @@ impl<'a> Bench<'a> {
 
     /// Both ways of pairing may be tried: two commands that the warm-up showed to be fit for it.
     fn may_be_tried(&self) -> bool {
-        self.options.subjects.len() == 2 && self.options.runs.is_none() && self.suitable == Some(true)
+        self.options.subjects.len() == 2 && self.options.rounds.exactly.is_none() && self.suitable == Some(true)
     }
 
     /// Tries both ways on the first command, in time that is part of the budget.
@@ -258,7 +261,7 @@ impl<'a> Bench<'a> {
         duet_context: &mut RunContext,
         partner: &Partner,
     ) -> Result<Pairing, MeasureError> {
-        self.begun = Some(Instant::now());
+        self.clock.begun = Some(Instant::now());
         let randomization = Randomization::draw(&mut self.seed);
         let tried = Tried::of(context, duet_context, partner, &randomization, self.options.plan.budget_s)?;
         let way = tried.way;
@@ -268,8 +271,8 @@ impl<'a> Bench<'a> {
 
     /// In another way: what warm-ups left is of the first one.
     fn restart(&mut self, options: &'a Options) {
-        let Bench { seed, begun, tried, .. } = std::mem::replace(self, Bench::new(options));
-        (self.seed, self.begun, self.tried) = (seed, begun, tried);
+        let Bench { seed, clock, tried, .. } = std::mem::replace(self, Bench::new(options));
+        (self.seed, self.clock.begun, self.tried) = (seed, clock.begun, tried);
     }
 
     fn measure(
@@ -278,14 +281,14 @@ impl<'a> Bench<'a> {
         partner: Option<&Partner>,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), MeasureError> {
-        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let begun = *self.clock.begun.get_or_insert_with(Instant::now);
         context.ask(Repetitions::FIRST);
-        let most = self.options.runs.or(self.options.rounds_max);
+        let most = self.options.rounds.most();
         while most.is_none_or(|most| self.started() < most) {
             self.round(context, partner, events)?;
-            self.elapsed_s = begun.elapsed().as_secs_f64();
+            self.clock.elapsed_s = begun.elapsed().as_secs_f64();
             self.settle(context, false)?;
-            self.rounds_done_s.resize(self.rounds, self.elapsed_s);
+            self.clock.rounds_done_s.resize(self.rounds, self.clock.elapsed_s);
             let done = self.look();
             events(Event::Round(self.progress(), &self.benchmarks));
             if done {
@@ -370,8 +373,8 @@ impl<'a> Bench<'a> {
         let rounds = first.len();
         let enough = over
             || rounds >= FIRST_ROUNDS
-            || self.elapsed_s >= FIRST_TIME * self.budget_s
-            || self.options.runs.or(self.options.rounds_max) == Some(rounds);
+            || self.clock.elapsed_s >= FIRST_TIME * self.clock.budget_s
+            || self.options.rounds.most() == Some(rounds);
         if workers && !enough {
             return Ok(());
         }
@@ -443,19 +446,19 @@ impl<'a> Bench<'a> {
 
     /// Asks the judges; true when there is nothing left to find out.
     fn look(&mut self) -> bool {
-        if self.options.runs.is_some() || self.rounds < self.options.rounds_min {
+        if self.options.rounds.exactly.is_some() || self.rounds < self.options.rounds.min {
             return false;
         }
         if self.contest.is_of_one() {
-            return self.single.look(self.elapsed_s).is_some();
+            return self.single.look(self.clock.elapsed_s).is_some();
         }
-        self.contest.look(self.share(), self.elapsed_s)
+        self.contest.look(self.share(), self.clock.elapsed_s)
     }
 
     /// Share of what was planned that is used.
     fn share(&self) -> f64 {
-        let most = self.options.rounds_max.map(|rounds| rounds as u64);
-        Progress { pairs: self.rounds as u64, done_s: self.elapsed_s }.share(self.budget_s, most)
+        let most = self.options.rounds.max.map(|rounds| rounds as u64);
+        Progress { pairs: self.rounds as u64, done_s: self.clock.elapsed_s }.share(self.clock.budget_s, most)
     }
 
     /// The time of the first command with its interval.
@@ -467,9 +470,9 @@ impl<'a> Bench<'a> {
         Round {
             duet_taken: self.tried.as_ref().is_some_and(|tried| tried.way == Pairing::AtOnce),
             rounds: self.started(),
-            rounds_wanted: self.options.runs,
-            elapsed_s: self.elapsed_s,
-            budget_s: self.budget_s,
+            rounds_wanted: self.options.rounds.exactly,
+            elapsed_s: self.clock.elapsed_s,
+            budget_s: self.clock.budget_s,
             live: if self.contest.is_of_one() { self.live_single() } else { self.contest.live() },
             contention: self.tally.contention(),
         }
@@ -497,17 +500,17 @@ impl<'a> Bench<'a> {
     }
 
     fn report(mut self, ended: Ended, context: &RunContext) -> Report {
-        self.rounds_done_s.resize(self.rounds, self.elapsed_s);
+        self.clock.rounds_done_s.resize(self.rounds, self.clock.elapsed_s);
         let alpha = self.options.plan.alpha;
         let summaries: Vec<Option<Summary>> =
             self.benchmarks.iter().map(|benchmark| Summary::of(benchmark, alpha)).collect();
         let warnings = self.warnings(&summaries);
         if self.rounds > 0 {
             // The requested runs are all that was planned; anything else ended before its time.
-            let planned = self.options.runs.is_some() && matches!(ended, Ended::Complete);
-            self.contest.finish(if planned { 1.0 } else { self.share().min(1.0) }, self.elapsed_s);
+            let planned = self.options.rounds.exactly.is_some() && matches!(ended, Ended::Complete);
+            self.contest.finish(if planned { 1.0 } else { self.share().min(1.0) }, self.clock.elapsed_s);
         }
-        let comparisons = self.contest.comparisons(self.elapsed_s);
+        let comparisons = self.contest.comparisons(self.clock.elapsed_s);
         let ranking = self.contest.ranking();
         let mut messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         match &ended {
@@ -520,9 +523,9 @@ impl<'a> Bench<'a> {
         // A command that was never run is no benchmark.
         self.benchmarks.retain(|benchmark| !benchmark.runs.is_empty());
         let circumstances = Circumstances {
-            pairs_done_s: self.rounds_done_s,
+            pairs_done_s: self.clock.rounds_done_s,
             warnings: messages,
-            ..self.options.within(self.budget_s)
+            ..self.options.within(self.clock.budget_s)
         };
         Report {
             samples: sample::samples(self.benchmarks, circumstances),
@@ -532,7 +535,7 @@ impl<'a> Bench<'a> {
             metric: self.measure.as_ref().map_or("cpu", |measure| &measure.judged).to_owned(),
             tried: self.tried,
             rounds: self.rounds,
-            elapsed_s: self.elapsed_s,
+            elapsed_s: self.clock.elapsed_s,
             contention: self.tally.contention(),
             ended,
             warnings,

@@ -85,7 +85,7 @@ mod tests {
     use prony_stats::judge::Plan;
 
     use super::*;
-    use crate::{CommandLine, Input, Output, Reference, Subject};
+    use crate::{CommandLine, Execution, Input, Output, Reference, RoundLimits, Subject};
 
     fn options(command: &str) -> Options {
         Options {
@@ -99,21 +99,21 @@ mod tests {
                 parameters: BTreeMap::new(),
             }],
             reference: Reference::Subject(0),
-            rounds_min: 0,
-            rounds_max: None,
             stretches: false,
             plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None, tolerates: false },
-            runs: Some(1),
+            rounds: RoundLimits::exactly(1),
             warmup_runs: 0,
             value_s_min: 0.01,
-            ignore_failure: false,
+            execution: Execution {
+                ignore_failure: false,
+                input: Input::Null,
+                output: Output::Null,
+                placement: Placement::default(),
+                randomize_directory: false,
+                environment: std::env::vars_os().collect(),
+            },
             duet: false,
             duet_tried_on: None,
-            input: Input::Null,
-            output: Output::Null,
-            placement: Placement::default(),
-            randomize_directory: false,
-            environment: std::env::vars_os().collect(),
             seed: 0,
             machine: serde_json::Value::Null,
             tuning: serde_json::Value::Null,

@@ -117,7 +117,6 @@ enum Phase {
 pub(crate) struct Generator<'a> {
     options: &'a Options,
     run_state: &'a RunState,
-    tree: Tree,
     part: usize,
     clients: Vec<Client>,
     host: Host,
@@ -129,15 +128,28 @@ pub(crate) struct Generator<'a> {
     phase: Phase,
     /// The next client to connect, or to leave.
     next: usize,
+    attempts: Attempts,
+    connected: usize,
+    lost: Failures,
+    costs: Costs,
+}
+
+/// Attempts of clients to connect.
+struct Attempts {
+    /// Number of the current batch, and when it began.
     batch_began: (usize, u64),
     /// Clients that connect, the longest first.
     connecting: VecDeque<u32>,
-    connected: usize,
     settled: Vec<Settled>,
-    lost: Failures,
+}
+
+/// Costs of the measurement: traffic on the wire and time of this thread.
+struct Costs {
+    tree: Tree,
+    /// Both when the measurement began.
     before: (Wire, Option<Usage>),
-    usage: Option<Usage>,
     wire: Wire,
+    usage: Option<Usage>,
 }
 
 impl<'a> Generator<'a> {
@@ -146,12 +158,12 @@ impl<'a> Generator<'a> {
         let count = (options.clients + options.threads - 1 - part) / options.threads;
         let sockets = Sockets::open(options, count).map_err(|(place, source)| GeneratorError::Socket {
             number: place + 1,
-            of: count.div_ceil(clients_a_socket(options.sharing)),
+            of: count.div_ceil(clients_a_socket(options.connections.sharing)),
             source,
         })?;
         let settings = Settings {
-            checksum: options.checksum.then(crc32_checksum),
-            compressor: options.range_coder.then(|| Box::new(RangeCoder::new()) as Box<dyn Compressor>),
+            checksum: options.traffic.checksum.then(crc32_checksum),
+            compressor: options.traffic.range_coder.then(|| Box::new(RangeCoder::new()) as Box<dyn Compressor>),
             ..Settings::default()
         };
         let host = Host::new(count, settings, &random_seed());
@@ -162,7 +174,6 @@ impl<'a> Generator<'a> {
         Ok(Generator {
             options,
             run_state,
-            tree: Tree::machine(),
             part,
             clients,
             host,
@@ -172,14 +183,14 @@ impl<'a> Generator<'a> {
             meter: Meter::new(count, options.deadline.as_nanos() as u64),
             phase: Phase::Ramp,
             next: 0,
-            batch_began: (usize::MAX, 0),
-            connecting: VecDeque::new(),
+            attempts: Attempts {
+                batch_began: (usize::MAX, 0),
+                connecting: VecDeque::new(),
+                settled: Vec::with_capacity(count),
+            },
             connected: 0,
-            settled: Vec::with_capacity(count),
             lost: Failures::default(),
-            before: (Wire::default(), None),
-            usage: None,
-            wire: Wire::default(),
+            costs: Costs { tree: Tree::machine(), before: (Wire::default(), None), wire: Wire::default(), usage: None },
         })
     }
 
@@ -207,8 +218,8 @@ impl<'a> Generator<'a> {
                 self.receive(event.data.u64() as usize)?;
             }
         }
-        let Generator { meter, settled, lost, wire, usage, .. } = self;
-        Ok(Part { meter, settled, lost, wire, usage })
+        let Generator { meter, attempts, lost, costs, .. } = self;
+        Ok(Part { meter, settled: attempts.settled, lost, wire: costs.wire, usage: costs.usage })
     }
 
     /// Goes on to the next phase when it is time.
@@ -223,12 +234,12 @@ impl<'a> Generator<'a> {
                 self.connect_batch(now_ns)?;
                 if let Some(span) = self.run_state.span() {
                     self.meter.begin(span);
-                    self.before.0 = self.count_wire();
+                    self.costs.before.0 = self.count_wire();
                     self.phase = Phase::Lead(span);
                 }
             }
             Phase::Lead(span) if now_ns >= span.start_ns => {
-                self.before.1 = Usage::of_this_thread(&self.tree);
+                self.costs.before.1 = Usage::of_this_thread(&self.costs.tree);
                 self.phase = Phase::Measure(span);
             }
             Phase::Measure(span) if now_ns >= span.end_ns => {
@@ -240,7 +251,7 @@ impl<'a> Generator<'a> {
                 let next_ns = self.schedule.as_ref().and_then(Schedule::next_ns);
                 let all_sent = next_ns.is_none_or(|next| next >= span.end_ns);
                 let nothing_comes =
-                    self.meter.outstanding() == 0 || self.connected == 0 || self.options.reply == Reply::None;
+                    self.meter.outstanding() == 0 || self.connected == 0 || self.options.traffic.reply == Reply::None;
                 if is_over || all_sent && nothing_comes {
                     self.count_unsent(span);
                     self.leave(now_ns);
@@ -265,9 +276,9 @@ impl<'a> Generator<'a> {
 
     fn end_of_measuring(&mut self) {
         if let Phase::Measure(_) | Phase::Lead(_) = self.phase {
-            let now = Usage::of_this_thread(&self.tree);
-            self.usage = self.before.1.zip(now).map(|(before, now)| now.since(before));
-            self.wire = self.count_wire().since(self.before.0);
+            let now = Usage::of_this_thread(&self.costs.tree);
+            self.costs.usage = self.costs.before.1.zip(now).map(|(before, now)| now.since(before));
+            self.costs.wire = self.count_wire().since(self.costs.before.0);
         }
     }
 
@@ -291,17 +302,19 @@ impl<'a> Generator<'a> {
     /// Connects the clients of the batch that has its turn.
     fn connect_batch(&mut self, now_ns: u64) -> Result<(), GeneratorError> {
         let batch = self.run_state.batch();
-        let Options { threads, batch: size, channels, .. } = *self.options;
-        if self.batch_began.0 != batch {
-            self.batch_began = (batch, now_ns);
+        let threads = self.options.threads;
+        let size = self.options.connections.batch.max(1);
+        let channels = self.options.traffic.channels;
+        if self.attempts.batch_began.0 != batch {
+            self.attempts.batch_began = (batch, now_ns);
         }
-        while self.next < self.clients.len() && (self.next * threads + self.part) / size.max(1) <= batch {
-            let address = address_of(self.next / clients_a_socket(self.options.sharing));
+        while self.next < self.clients.len() && (self.next * threads + self.part) / size <= batch {
+            let address = address_of(self.next / clients_a_socket(self.options.connections.sharing));
             let peer = self.host.connect(address, channels.into(), 0)?;
             self.clients[self.next] =
-                Client { peer: Some(peer), state: State::Connecting { began_ns: self.batch_began.1 } };
+                Client { peer: Some(peer), state: State::Connecting { began_ns: self.attempts.batch_began.1 } };
             self.slots[peer.slot()] = self.next as u32;
-            self.connecting.push_back(self.next as u32);
+            self.attempts.connecting.push_back(self.next as u32);
             self.next += 1;
             if self.next.is_multiple_of(SENDS_A_TURN) {
                 self.flush();
@@ -347,17 +360,17 @@ impl<'a> Generator<'a> {
             }
             return None;
         }
-        let options = self.options;
+        let traffic = &self.options.traffic;
         let number = self.meter.next_number(client);
-        let stamp = Stamp { intended_ns, number, reply_bytes: options.reply.bytes(options.payload_bytes) };
-        let payload = stamp.packet(options.payload_bytes);
+        let stamp = Stamp { intended_ns, number, reply_bytes: traffic.reply.bytes(traffic.payload_bytes) };
+        let payload = stamp.packet(traffic.payload_bytes);
         // As many of the numbers so far as the share says.
-        let reliable_until = |packets: f64| (packets * options.reliable).floor();
+        let reliable_until = |packets: f64| (packets * traffic.reliable).floor();
         let packet = match reliable_until(f64::from(number) + 1.0) > reliable_until(number.into()) {
             true => Packet::reliable(payload),
             false => Packet::unreliable(payload),
         };
-        let channel = (number % u32::from(options.channels)) as u8;
+        let channel = (number % u32::from(traffic.channels)) as u8;
         if self.host.send(peer?, channel, packet).is_err() {
             self.meter.disconnected(intended_ns);
             return None;
@@ -367,15 +380,15 @@ impl<'a> Generator<'a> {
 
     fn give_up_connecting(&mut self) {
         let now_ns = self.run_state.now_ns();
-        while let Some(&client) = self.connecting.front() {
+        while let Some(&client) = self.attempts.connecting.front() {
             let since_ns = match self.clients[client as usize].state {
                 State::Connecting { began_ns } => now_ns.saturating_sub(began_ns),
                 _ => u64::MAX,
             };
-            if since_ns < self.options.connect_timeout.as_nanos() as u64 {
+            if since_ns < self.options.connections.timeout.as_nanos() as u64 {
                 break;
             }
-            self.connecting.pop_front();
+            self.attempts.connecting.pop_front();
             if since_ns < u64::MAX {
                 self.abandon(client, Reason::TimedOut);
             }
@@ -411,8 +424,8 @@ impl<'a> Generator<'a> {
     }
 
     fn settle(&mut self, client: u32, began_ns: u64, outcome: Result<(), Reason>) {
-        let batch = (client as usize * self.options.threads + self.part) / self.options.batch.max(1);
-        self.settled.push(Settled { batch, began_ns, ended_ns: self.run_state.now_ns(), outcome });
+        let batch = (client as usize * self.options.threads + self.part) / self.options.connections.batch.max(1);
+        self.attempts.settled.push(Settled { batch, began_ns, ended_ns: self.run_state.now_ns(), outcome });
         self.run_state.settle(outcome.is_ok());
     }
 
@@ -436,7 +449,7 @@ impl<'a> Generator<'a> {
 
     /// The server's machine reports a closed port: clients that connect give up. Connected ones go on, as ENet does.
     fn port_closed(&mut self, socket: usize) {
-        let share = clients_a_socket(self.options.sharing);
+        let share = clients_a_socket(self.options.connections.sharing);
         let clients = socket * share..((socket + 1) * share).min(self.clients.len());
         if self.clients[clients.clone()].iter().any(|client| client.state == State::Connected) {
             return;
@@ -460,7 +473,7 @@ impl<'a> Generator<'a> {
                     if let State::Connecting { began_ns } = one.state {
                         one.state = State::Connected;
                         self.connected += 1;
-                        if !self.options.throttle {
+                        if !self.options.traffic.throttle {
                             self.host.configure_throttle(peer, NO_THROTTLE);
                         }
                         self.settle(client, began_ns, Ok(()));

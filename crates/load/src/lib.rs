@@ -28,7 +28,7 @@ pub use hdrhistogram::Histogram;
 pub use failures::{Failures, Reason};
 pub use generator::GeneratorError;
 pub use meter::{Counts, Meter, Span, Window};
-pub use options::{Options, Reply, Sharing};
+pub use options::{Connections, Options, Reply, Sharing, Traffic};
 pub use prony_enet_host::limit_panic_messages;
 pub use report::{Batch, GeneratorUse, Report, ServerUse, Warning, Wire};
 pub use run::{LoadError, Progress, load};

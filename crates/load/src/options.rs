@@ -12,6 +12,25 @@ pub struct Options {
     pub target: SocketAddr,
     /// Number of clients, at least 1.
     pub clients: usize,
+    /// What the clients send.
+    pub traffic: Traffic,
+    /// How the clients connect.
+    pub connections: Connections,
+    /// Duration of the measurement, after all clients are settled.
+    pub duration: Duration,
+    /// Threads that share the clients, at least 1.
+    pub threads: usize,
+    /// Answers that take longer are late.
+    pub deadline: Duration,
+    /// The server's process, if it runs here.
+    pub server_pid: Option<u32>,
+    /// Random seed for the phases of the clients.
+    pub seed: u64,
+}
+
+/// Traffic of each client: its packets, and how they are sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Traffic {
     /// Packets a second of each client; 0: connections are kept and nothing is sent but what the protocol does.
     pub rate_hz: f64,
     /// Bytes of a packet, at least [`STAMP_BYTES`].
@@ -22,14 +41,6 @@ pub struct Options {
     pub channels: u8,
     /// Share of packets that are sent reliably, 0 to 1.
     pub reliable: f64,
-    /// Duration of the measurement, after all clients are settled.
-    pub duration: Duration,
-    /// Clients that connect together; the next ones begin when these are connected or given up.
-    pub batch: usize,
-    /// Assignment of sockets to clients.
-    pub sharing: Sharing,
-    /// Threads that share the clients, at least 1.
-    pub threads: usize,
     /// ENet's throttle drops unreliable packets before they are sent, as it does when answers take now longer, now
     /// shorter. Otherwise it is disabled at both ends.
     pub throttle: bool,
@@ -37,14 +48,17 @@ pub struct Options {
     pub checksum: bool,
     /// Datagrams are compressed by the stock library's range coder where that makes them shorter.
     pub range_coder: bool,
-    /// Answers that take longer are late.
-    pub deadline: Duration,
+}
+
+/// Connections of the clients: their order, sockets and time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// Clients that connect together; the next ones begin when these are connected or given up.
+    pub batch: usize,
     /// Connections that take longer are given up.
-    pub connect_timeout: Duration,
-    /// The server's process, if it runs here.
-    pub server_pid: Option<u32>,
-    /// Random seed for the phases of the clients.
-    pub seed: u64,
+    pub timeout: Duration,
+    /// Assignment of sockets to clients.
+    pub sharing: Sharing,
 }
 
 /// Answer requested from the server for each packet.
@@ -82,17 +96,18 @@ impl Reply {
 impl Options {
     /// Time between two packets of a client; `None` if it sends none.
     pub fn period_ns(&self) -> Option<u64> {
-        (self.rate_hz > 0.0).then(|| ((1e9 / self.rate_hz) as u64).max(1))
+        let rate_hz = self.traffic.rate_hz;
+        (rate_hz > 0.0).then(|| ((1e9 / rate_hz) as u64).max(1))
     }
 
     /// Batches in which the clients connect.
     pub fn batches(&self) -> usize {
-        self.clients.div_ceil(self.batch.max(1))
+        self.clients.div_ceil(self.connections.batch.max(1))
     }
 
     /// Number of clients of batch `batch`.
     pub fn batch_clients(&self, batch: usize) -> usize {
-        let size = self.batch.max(1);
+        let size = self.connections.batch.max(1);
         self.clients.saturating_sub(batch * size).min(size)
     }
 }

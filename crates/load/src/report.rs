@@ -226,7 +226,7 @@ impl Report {
     /// Share of the packets that should have been sent which were answered in time; `None` where no answers were
     /// requested, or nothing should have been sent.
     pub fn reply_ratio(&self) -> Option<f64> {
-        self.meter.counts().reply_ratio().filter(|_| self.options.reply != Reply::None)
+        self.meter.counts().reply_ratio().filter(|_| self.options.traffic.reply != Reply::None)
     }
 
     /// Duration of the measurement in seconds.

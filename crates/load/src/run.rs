@@ -133,7 +133,7 @@ pub fn load(
 
 /// Has the kernel allow as many descriptors as the clients need.
 fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
-    let needed = match options.sharing {
+    let needed = match options.connections.sharing {
         Sharing::Own => options.clients as u64 + DESCRIPTORS_BESIDE,
         Sharing::Shared => DESCRIPTORS_BESIDE,
     };

@@ -50,17 +50,18 @@ impl Report {
 
     fn parameters(&self) -> BTreeMap<String, String> {
         let options = &self.options;
+        let traffic = &options.traffic;
         let of = |name: &str, value: &dyn ToString| (name.to_owned(), value.to_string());
         BTreeMap::from([
             of("clients", &options.clients),
-            of("rate_hz", &options.rate_hz),
-            of("payload_bytes", &options.payload_bytes),
-            of("reply_bytes", &options.reply.bytes(options.payload_bytes)),
-            of("channels", &options.channels),
-            of("reliable", &options.reliable),
-            of("throttle", &options.throttle),
-            of("checksum", &options.checksum),
-            of("range_coder", &options.range_coder),
+            of("rate_hz", &traffic.rate_hz),
+            of("payload_bytes", &traffic.payload_bytes),
+            of("reply_bytes", &traffic.reply.bytes(traffic.payload_bytes)),
+            of("channels", &traffic.channels),
+            of("reliable", &traffic.reliable),
+            of("throttle", &traffic.throttle),
+            of("checksum", &traffic.checksum),
+            of("range_coder", &traffic.range_coder),
             of("threads", &options.threads),
             of("seed", &options.seed),
         ])

@@ -94,9 +94,9 @@ impl Sockets {
     /// Opens as many sockets as `clients` need.
     pub fn open(options: &Options, clients: usize) -> Result<Sockets, Failed> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|errno| (0, io::Error::from(errno).into()))?;
-        let wanted = clients.div_ceil(clients_a_socket(options.sharing));
+        let wanted = clients.div_ceil(clients_a_socket(options.connections.sharing));
         let target = options.target;
-        let kind = match options.sharing {
+        let kind = match options.connections.sharing {
             Sharing::Own => Kind::Own(all(wanted, &epoll, || own(target))?),
             Sharing::Shared => Kind::Shared(all(wanted, &epoll, || shared(target))?),
         };

@@ -30,7 +30,7 @@ pub use settings::FIFO_PRIORITY;
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let (measured, exports) = match () {
         () if !args.demo.is_empty() => demos::measure(args)?,
-        () if !args.pyperf.is_empty() => suite::measure(args)?,
+        () if !args.python.pyperf.is_empty() => suite::measure(args)?,
         () => commands::measure(args)?,
     };
     finish(args, &measured, exports)
@@ -66,11 +66,11 @@ fn failure(args: &BenchArgs, measured: &Measured) -> Option<Failure> {
         Measured::Suite(_) => None,
         Measured::Commands(commands) => {
             let Ended::Failed(failed) = &commands.report.ended else { return None };
-            if let Some(path) = args.export_json.as_ref().filter(|_| commands.report.rounds > 0) {
+            if let Some(path) = args.exports.export_json.as_ref().filter(|_| commands.report.rounds > 0) {
                 let rounds = count(commands.report.rounds as u64, "round");
                 eprintln!("warning: {} contains the {rounds} before a command failed", path.display());
             }
-            Some(commands::failure(failed, shell::requested(args).is_some()))
+            Some(commands::failure(failed, shell::requested(&args.shell).is_some()))
         }
     }
 }
@@ -81,7 +81,7 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
     if has_failed && is_alone && !(args.json && matches!(measured, Measured::Demos(_))) {
         return Ok(());
     }
-    let holds_rates = !has_failed && is_alone && args.bytes.or(args.operations).is_some();
+    let holds_rates = !has_failed && is_alone && args.amounts.bytes.or(args.amounts.operations).is_some();
     let workloads = if holds_rates { Workload::all(&measured.samples()) } else { Vec::new() };
     let limits: Option<Limits> = if workloads.is_empty() { None } else { store::of_here() };
     match measured {

@@ -9,7 +9,7 @@ use prony_bench::bisect::{
     BisectError, BisectOptions, BisectReport, Culprit, Found, History, HistoryError, LogError, Progress, Regression,
     TreeError, directory_of, question,
 };
-use prony_bench::{Event, duet_cpu};
+use prony_bench::{DemoSource, Event, duet_cpu};
 use prony_machine::own::LockError;
 use prony_machine::{Interrupt, Tree};
 use prony_report::{json, text};
@@ -66,9 +66,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     drop(shown);
     let report = report.map_err(|error| failure(args, error))?;
     if args.json {
-        output::print_json(&json::bisect::answer(args.alpha, args.margin, &report))?;
+        output::print_json(&json::bisect::answer(args.search.alpha, args.search.margin, &report))?;
     } else {
-        output::print(&text::bisect::text(&args.demo, args.margin, &report))?;
+        output::print(&text::bisect::text(&args.demo, args.search.margin, &report))?;
     }
     talk(args, &report, &directory);
     Ok(match report.culprit {
@@ -79,32 +79,34 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
 }
 
 fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
-    let duet_cpu = match args.duet {
+    let duet_cpu = match args.search.duet {
         true => Some(duet_cpu().map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")))?),
         false => None,
     };
     let knobs = prony_machine::tuned(&Tree::machine());
     Ok(BisectOptions {
-        demo: args.demo.clone(),
-        limits: args.limits.into(),
-        trusted,
-        keep_variables: args.trust.keep_variable.clone(),
-        files: (&args.files).into(),
+        demo: DemoSource {
+            path: args.demo.clone(),
+            limits: args.limits.into(),
+            trusted,
+            keep_variables: args.trust.keep_variable.clone(),
+            files: (&args.files).into(),
+        },
         build: args.build.clone(),
         command: args.command.clone(),
-        regression: args.find.map(|find| match find {
+        regression: args.search.find.map(|find| match find {
             FindName::Divergence => Regression::Divergence,
             FindName::Slowdown => Regression::Slowdown,
         }),
-        alpha: args.alpha,
-        margin: args.margin.ln_1p(),
-        budget_s: args.max_time.unwrap_or(COMPARISON).as_secs_f64(),
-        stretches: args.max_time.is_none(),
-        replays: args.replays,
+        alpha: args.search.alpha,
+        margin: args.search.margin.ln_1p(),
+        budget_s: args.search.max_time.unwrap_or(COMPARISON).as_secs_f64(),
+        stretches: args.search.max_time.is_none(),
+        replays: args.search.replays,
         duet_cpu,
-        seed: args.seed.unwrap_or_else(random),
+        seed: args.search.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
-        tuning: serde_json::json!({ "knobs": knobs, "duet": args.duet }),
+        tuning: serde_json::json!({ "knobs": knobs, "duet": args.search.duet }),
     })
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
-pub use bench::{BenchArgs, SelftestArgs, WorkArgs};
+pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
@@ -231,27 +231,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "CALL", value_parser = call, help_heading = "Demo contents")]
     pub frame_on: Option<prony_demo::Op>,
 
-    /// Store files up to this size that the server only reads; 0 stores none
-    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Demo contents")]
-    pub pack: u64,
-    /// Total size limit of these files; smaller ones are stored first
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "Demo contents")]
-    pub pack_all: u64,
-    /// Also store files that are not world-readable; they may contain keys and passwords
-    #[arg(long, help_heading = "Demo contents")]
-    pub pack_private: bool,
-
-    /// Also record child processes that execute another program, such as a server started by a script or a supervisor
-    #[arg(long, help_heading = "Demo contents")]
-    pub follow_exec: bool,
-    /// Let the server's threads run in parallel: less overhead, but the outcome of data races between calls may differ
-    /// in a replay
-    #[arg(long, help_heading = "Demo contents")]
-    pub threads_side_by_side: bool,
-    /// Let the server's processes take turns, as its threads do: for servers whose processes communicate through files.
-    /// Processes that share memory do so anyway
-    #[arg(long, conflicts_with = "threads_side_by_side", help_heading = "Demo contents")]
-    pub processes_in_turn: bool,
+    #[command(flatten)]
+    pub packing: PackingArgs,
+    #[command(flatten)]
+    pub processes: ProcessArgs,
 
     /// zstd compression level
     #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "Output")]
@@ -265,6 +248,36 @@ pub struct RecordArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Files that the demo contains because the server only reads them.
+#[derive(Debug, Args)]
+pub struct PackingArgs {
+    /// Store files up to this size that the server only reads; 0 stores none
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Demo contents")]
+    pub pack: u64,
+    /// Total size limit of these files; smaller ones are stored first
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "Demo contents")]
+    pub pack_all: u64,
+    /// Also store files that are not world-readable; they may contain keys and passwords
+    #[arg(long, help_heading = "Demo contents")]
+    pub pack_private: bool,
+}
+
+/// Processes that are recorded, and what of them runs in parallel.
+#[derive(Debug, Args)]
+pub struct ProcessArgs {
+    /// Also record child processes that execute another program, such as a server started by a script or a supervisor
+    #[arg(long, help_heading = "Demo contents")]
+    pub follow_exec: bool,
+    /// Let the server's threads run in parallel: less overhead, but the outcome of data races between calls may differ
+    /// in a replay
+    #[arg(long, help_heading = "Demo contents")]
+    pub threads_side_by_side: bool,
+    /// Let the server's processes take turns, as its threads do: for servers whose processes communicate through files.
+    /// Processes that share memory do so anyway
+    #[arg(long, conflicts_with = "threads_side_by_side", help_heading = "Demo contents")]
+    pub processes_in_turn: bool,
 }
 
 const REPLAY_EXAMPLES: &str = "\
@@ -301,6 +314,27 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
     pub repeat: u32,
 
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    #[command(flatten)]
+    pub limits: DemoLimits,
+    /// Write a page to FILE: verdict, frame times, the demo along its time, both sides of a divergence
+    #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
+    pub export_html: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What counts as equal, and which demos and builds are accepted.
+#[derive(Debug, Clone, Args)]
+pub struct ComparisonArgs {
     /// File with rules for numbers that may differ; such a result is tolerant, never identical
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     pub tolerance: Option<PathBuf>,
@@ -316,7 +350,11 @@ pub struct ReplayArgs {
     /// Try a build of another architecture (i386, x86_64) than the recorded server
     #[arg(long, help_heading = "Comparison")]
     pub other_architecture: bool,
+}
 
+/// How the build runs, and what is shown of it.
+#[derive(Debug, Clone, Args)]
+pub struct ExecutionArgs {
     /// Report a thread as starved if it waits for its turn this long
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Execution")]
     pub watchdog: Duration,
@@ -335,19 +373,6 @@ pub struct ReplayArgs {
     /// Explain a divergence: calls that fail only here, what threads wait for, the last output
     #[arg(long, help_heading = "Execution")]
     pub explain: bool,
-
-    #[command(flatten)]
-    pub files: FileArgs,
-    #[command(flatten)]
-    pub trust: TrustArgs,
-    #[command(flatten)]
-    pub limits: DemoLimits,
-    /// Write a page to FILE: verdict, frame times, the demo along its time, both sides of a divergence
-    #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
-    pub export_html: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl ReplayArgs {
@@ -357,17 +382,21 @@ impl ReplayArgs {
             demo,
             command: Vec::new(),
             repeat: 1,
-            tolerance: None,
-            decoder: None,
-            allow_truncated: false,
-            ignore_environment: false,
-            other_architecture: false,
-            watchdog: Duration::from_secs(10),
-            env: Vec::new(),
-            restore_in_place: Vec::new(),
-            restore_set_ids: false,
-            show_output: false,
-            explain: false,
+            comparison: ComparisonArgs {
+                tolerance: None,
+                decoder: None,
+                allow_truncated: false,
+                ignore_environment: false,
+                other_architecture: false,
+            },
+            execution: ExecutionArgs {
+                watchdog: Duration::from_secs(10),
+                env: Vec::new(),
+                restore_in_place: Vec::new(),
+                restore_set_ids: false,
+                show_output: false,
+                explain: false,
+            },
             files: FileArgs::default(),
             trust: TrustArgs::default(),
             limits: DemoLimits { max_memory: prony_replay::Limits::default().memory_bytes, max_state: u64::MAX },

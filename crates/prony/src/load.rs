@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use prony_load::{GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Warning};
+use prony_load::{
+    Connections, GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Traffic, Warning,
+};
 use prony_machine::Interrupt;
 
 use prony_report::{json, text};
@@ -44,7 +46,7 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        output::print_json(&json::load::answer(&report, args.loss_max, &warnings))?;
+        output::print_json(&json::load::answer(&report, args.measurement.loss_max, &warnings))?;
     } else {
         output::print(&text::load::text(&report))?;
     }
@@ -54,28 +56,32 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     if let Some(hint) = hint(&report) {
         eprintln!("hint: {hint}");
     }
-    Ok(exit(&report, args.loss_max))
+    Ok(exit(&report, args.measurement.loss_max))
 }
 
 fn options(args: &EnetArgs) -> Result<Options, Failure> {
     Ok(Options {
         target: resolve(&args.connect)?,
         clients: args.clients,
-        rate_hz: args.rate,
-        payload_bytes: args.payload,
-        reply: args.reply,
-        channels: args.channels,
-        reliable: args.reliable,
+        traffic: Traffic {
+            rate_hz: args.traffic.rate,
+            payload_bytes: args.traffic.payload,
+            reply: args.traffic.reply,
+            channels: args.traffic.channels,
+            reliable: args.traffic.reliable,
+            throttle: args.traffic.throttle,
+            checksum: args.traffic.checksum,
+            range_coder: args.traffic.compress.is_some(),
+        },
+        connections: Connections {
+            batch: args.connections.batch,
+            timeout: args.connections.connect_timeout,
+            sharing: if args.connections.shared_socket { Sharing::Shared } else { Sharing::Own },
+        },
         duration: args.duration,
-        batch: args.batch,
-        sharing: if args.shared_socket { Sharing::Shared } else { Sharing::Own },
         threads: args.threads,
-        throttle: args.throttle,
-        checksum: args.checksum,
-        range_coder: args.compress.is_some(),
-        deadline: args.deadline,
-        connect_timeout: args.connect_timeout,
-        server_pid: args.server_pid,
+        deadline: args.measurement.deadline,
+        server_pid: args.measurement.server_pid,
         seed: args.seed.unwrap_or_else(random),
     })
 }

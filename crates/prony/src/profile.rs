@@ -30,7 +30,7 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     outputs.add("speedscope", args.speedscope.as_deref(), args.answer.force)?;
     outputs.add("perf-script", args.perf_script.as_deref(), args.answer.force)?;
     let ProfileRun { name, mut recording, replay, mut doubts } = take(args)?;
-    let chosen = match (&args.frames, &replay) {
+    let chosen = match (&args.replay.frames, &replay) {
         (Some(frames), Some(report)) => Some(frames::choose(frames, report, &mut recording)?),
         _ => None,
     };

@@ -35,7 +35,8 @@ pub fn run(
     }
     // What this very command has recorded.
     let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
-    let replay = ReplayArgs { explain: true, trust, ..ReplayArgs::of(args.output.clone()) };
+    let mut replay = ReplayArgs { trust, ..ReplayArgs::of(args.output.clone()) };
+    replay.execution.explain = true;
     let checked = args.check.then(|| check(&replay)).transpose();
     if args.json {
         let mut answer = json::record::answer(&args.output, &report, ended_by_limit(args, &report));
@@ -114,14 +115,18 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         state: args.state.clone(),
         limit: args.limit,
         end_input: args.end_input.clone().map(|text| text.0),
-        pack: PackLimits { each_bytes: args.pack, all_bytes: args.pack_all, private: args.pack_private },
+        pack: PackLimits {
+            each_bytes: args.packing.pack,
+            all_bytes: args.packing.pack_all,
+            private: args.packing.pack_private,
+        },
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),
         level: args.level,
         scope: RecordScope {
-            follow_exec: args.follow_exec,
-            threads_side_by_side: args.threads_side_by_side,
-            processes_in_turn: args.processes_in_turn,
+            follow_exec: args.processes.follow_exec,
+            threads_side_by_side: args.processes.threads_side_by_side,
+            processes_in_turn: args.processes.processes_in_turn,
         },
         output_to_stderr: args.json,
     };

@@ -32,15 +32,15 @@ pub fn run(
     args: &ReplayArgs,
     replay: impl FnOnce(&ReplayArgs, Option<Rules>) -> Result<ReplayReport, Failure>,
 ) -> Result<Exit, Failure> {
-    let rules = args.tolerance.as_deref().map(rules).transpose()?;
-    if args.decoder.is_none() && rules.as_ref().is_some_and(Rules::has_decoded) {
-        let path = args.tolerance.as_deref().unwrap_or(Path::new(""));
+    let rules = args.comparison.tolerance.as_deref().map(rules).transpose()?;
+    if args.comparison.decoder.is_none() && rules.as_ref().is_some_and(Rules::has_decoded) {
+        let path = args.comparison.tolerance.as_deref().unwrap_or(Path::new(""));
         let failure = Failure::new(format!("cannot use {}: [[decoded]] needs a decoder", path.display()));
         return Err(failure.hint("name one with --decoder COMMAND"));
     }
     let demo = demo::open_quietly("replay", &args.demo)?;
     match demo.truncation() {
-        Some(cut) if !args.allow_truncated => return Err(Failure::truncated(&args.demo, cut)),
+        Some(cut) if !args.comparison.allow_truncated => return Err(Failure::truncated(&args.demo, cut)),
         Some(cut) => eprintln!("warning: {} ends early: {cut}", args.demo.display()),
         None => {}
     }
@@ -75,10 +75,10 @@ pub fn run(
 /// The answer for people, with what may have caused a divergence if that is requested.
 pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
     let answer = text::replay::text(&args.demo, report);
-    match report.divergence.as_ref().filter(|_| args.explain) {
+    match report.divergence.as_ref().filter(|_| args.execution.explain) {
         Some(found) => {
             let step = |cause: &Cause| steps::step(args, report, found, cause);
-            answer + &text::replay::causes::text(report, args.show_output, &step)
+            answer + &text::replay::causes::text(report, args.execution.show_output, &step)
         }
         None => answer,
     }
@@ -149,29 +149,32 @@ fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
 /// # Errors
 /// What kept it from running.
 pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
-    let decoder = args.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
+    let decoder = args.comparison.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let options = ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
-        environment: args.env.clone(),
+        environment: args.execution.env.clone(),
         repeat: args.repeat,
         comparison: ComparisonOptions { tolerance: rules, decoder },
-        watchdog: args.watchdog,
+        watchdog: args.execution.watchdog,
         accept: AcceptOptions {
-            truncated: args.allow_truncated,
-            other_machine: args.ignore_environment,
-            other_architecture: args.other_architecture,
+            truncated: args.comparison.allow_truncated,
+            other_machine: args.comparison.ignore_environment,
+            other_architecture: args.comparison.other_architecture,
         },
-        show_output: args.show_output,
-        explain: args.explain,
+        show_output: args.execution.show_output,
+        explain: args.execution.explain,
         trust: TrustOptions { trusted: args.trust.trust_demo, keep_variables: args.trust.keep_variable.clone() },
-        state: StateOptions { in_place: args.restore_in_place.clone(), set_ids: args.restore_set_ids },
+        state: StateOptions {
+            in_place: args.execution.restore_in_place.clone(),
+            set_ids: args.execution.restore_set_ids,
+        },
         files: (&args.files).into(),
         limits: args.limits.into(),
         stop: Some(interrupt.flag()),
     };
-    let mut line = ProgressLine::new(!args.show_output);
+    let mut line = ProgressLine::new(!args.execution.show_output);
     prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
 }
 

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use prony_bench::{
-    CommandLine, Ended, Event, Input, Options, Output, RESOLUTIONS_S, Reference, Selftest, Subject, WORK_S,
+    CommandLine, Ended, Event, Execution, Input, Options, Output, RESOLUTIONS_S, Reference, RoundLimits, Selftest,
+    Subject, WORK_S,
 };
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
@@ -40,24 +41,24 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
             tolerates: false,
         },
         reference: Reference::Subject(0),
-        runs: None,
-        rounds_min: 0,
-        rounds_max: None,
+        rounds: RoundLimits::default(),
         stretches: false,
         warmup_runs: 1,
         value_s_min: 0.1,
-        ignore_failure: false,
+        execution: Execution {
+            ignore_failure: false,
+            input: Input::Null,
+            output: Output::Null,
+            placement: Placement {
+                cpu: args.pin,
+                fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY),
+                ..Placement::default()
+            },
+            randomize_directory: false,
+            environment: env::vars_os().collect(),
+        },
         duet: false,
         duet_tried_on: None,
-        input: Input::Null,
-        output: Output::Null,
-        placement: Placement {
-            cpu: args.pin,
-            fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY),
-            ..Placement::default()
-        },
-        randomize_directory: false,
-        environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(crate::numbers::random),
         machine: serde_json::Value::Null,
         tuning: serde_json::Value::Null,
@@ -111,7 +112,7 @@ fn built_in(options: &Options, interrupt: &Interrupt) -> Result<Subject, Failure
         let command = CommandLine::of_words(words).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
         Ok(subject("built-in work", command))
     };
-    let first = Options { subjects: vec![work(STEPS_FIRST)?], runs: Some(5), ..options.clone() };
+    let first = Options { subjects: vec![work(STEPS_FIRST)?], rounds: RoundLimits::exactly(5), ..options.clone() };
     let report =
         prony_bench::bench(&first, Some(interrupt), &mut |_| ()).map_err(|error| Failure::new(error.to_string()))?;
     if let Ended::Failed(failed) = &report.ended {

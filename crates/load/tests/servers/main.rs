@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prony_load::{LoadError, Options, Reason, Reply, Report, Sharing, Warning, load};
+use prony_load::{Connections, LoadError, Options, Reason, Reply, Report, Sharing, Traffic, Warning, load};
 use prony_testing::enet::server::{Server, closed_port};
 
 /// The server on our hosts, which is built with these tests.
@@ -16,25 +16,28 @@ fn ours(flags: &[&str]) -> Server {
     Server::start(&program, flags)
 }
 
+const TRAFFIC: Traffic = Traffic {
+    rate_hz: 20.0,
+    payload_bytes: 16,
+    reply: Reply::Echo,
+    channels: 4,
+    reliable: 1.0,
+    throttle: false,
+    checksum: false,
+    range_coder: false,
+};
+const CONNECTIONS: Connections = Connections { batch: 20, timeout: Duration::from_secs(60), sharing: Sharing::Own };
+
 /// Fifty clients for a second. Waits are long: a machine that is busy may be slow, and loses nothing.
 fn options(port: u16) -> Options {
     Options {
         target: (Ipv4Addr::LOCALHOST, port).into(),
         clients: 50,
-        rate_hz: 20.0,
-        payload_bytes: 16,
-        reply: Reply::Echo,
-        channels: 4,
-        reliable: 1.0,
+        traffic: TRAFFIC,
+        connections: CONNECTIONS,
         duration: Duration::from_secs(1),
-        batch: 20,
-        sharing: Sharing::Own,
         threads: 1,
-        throttle: false,
-        checksum: false,
-        range_coder: false,
         deadline: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(60),
         server_pid: None,
         seed: 1,
     }
@@ -82,7 +85,13 @@ fn every_packet_to_our_hosts_is_answered_over_ipv6_too() {
 #[test]
 fn clients_that_share_a_socket_are_distinguished() {
     for server in [Server::stock(&[]), ours(&[])] {
-        is_whole(&run(&Options { sharing: Sharing::Shared, ..options(server.port) }), 16);
+        is_whole(
+            &run(&Options {
+                connections: Connections { sharing: Sharing::Shared, ..CONNECTIONS },
+                ..options(server.port)
+            }),
+            16,
+        );
     }
 }
 
@@ -101,7 +110,10 @@ fn answers_are_as_long_as_requested_with_checksum_and_compression_on_both_sides(
         let is = |flag| flags.contains(&flag);
         for server in [Server::stock(flags), ours(flags)] {
             let (checksum, range_coder) = (is("--checksum"), is("--compress"));
-            let options = Options { checksum, range_coder, reply: Reply::Bytes(reply), ..options(server.port) };
+            let options = Options {
+                traffic: Traffic { checksum, range_coder, reply: Reply::Bytes(reply), ..TRAFFIC },
+                ..options(server.port)
+            };
             is_whole(&run(&options), reply.into());
         }
     }
@@ -110,7 +122,7 @@ fn answers_are_as_long_as_requested_with_checksum_and_compression_on_both_sides(
 #[test]
 fn without_packets_connections_are_kept() {
     let server = Server::stock(&[]);
-    let report = run(&Options { rate_hz: 0.0, ..options(server.port) });
+    let report = run(&Options { traffic: Traffic { rate_hz: 0.0, ..TRAFFIC }, ..options(server.port) });
     assert_eq!((report.connected(), report.lost.total()), (50, 0));
     assert_eq!((report.meter.counts().sent, report.reply_ratio()), (0, None));
     // Each side tries the other twice a second.
@@ -120,7 +132,7 @@ fn without_packets_connections_are_kept() {
 #[test]
 fn without_answers_packets_are_sent_all_the_same() {
     let server = Server::stock(&[]);
-    let report = run(&Options { reply: Reply::None, ..options(server.port) });
+    let report = run(&Options { traffic: Traffic { reply: Reply::None, ..TRAFFIC }, ..options(server.port) });
     let counts = report.meter.counts();
     assert_eq!((counts.sent, counts.answered, report.reply_ratio()), (1000, 0, None));
 }
@@ -128,8 +140,8 @@ fn without_answers_packets_are_sent_all_the_same() {
 #[test]
 fn with_its_throttle_enet_may_drop_what_is_counted_as_throttled() {
     let server = Server::stock(&[]);
-    let report =
-        run(&Options { throttle: true, deadline: Duration::from_secs(1), reliable: 0.5, ..options(server.port) });
+    let traffic = Traffic { throttle: true, reliable: 0.5, ..TRAFFIC };
+    let report = run(&Options { traffic, deadline: Duration::from_secs(1), ..options(server.port) });
     let counts = report.meter.counts();
     assert_eq!((counts.sent, report.lost.total()), (1000, 0));
     // The server's own throttle, and its kernel, may drop answers too; the reliable half arrives.
@@ -165,14 +177,16 @@ fn a_server_that_dies_leaves_its_loss_counted() {
 #[test]
 fn a_closed_port_is_distinguished_from_a_silent_one() {
     for sharing in [Sharing::Own, Sharing::Shared] {
-        let closed = Options { sharing, ..options(closed_port()) };
+        let connections = Connections { sharing, ..CONNECTIONS };
+        let closed = Options { connections, ..options(closed_port()) };
         match load(&closed, || false, &mut |_| ()) {
             Err(LoadError::NoConnection { failures }) => assert_eq!(failures.of(Reason::PortClosed), 50),
             other => panic!("{other:?}"),
         }
         let silent = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         let port = silent.local_addr().expect("it is bound").port();
-        let silent = Options { sharing, connect_timeout: Duration::from_millis(50), ..options(port) };
+        let connections = Connections { timeout: Duration::from_millis(50), ..connections };
+        let silent = Options { connections, ..options(port) };
         match load(&silent, || false, &mut |_| ()) {
             Err(LoadError::NoConnection { failures }) => assert_eq!(failures.of(Reason::TimedOut), 50),
             other => panic!("{other:?}"),
@@ -183,7 +197,8 @@ fn a_closed_port_is_distinguished_from_a_silent_one() {
 #[test]
 fn a_server_that_is_full_leaves_clients_outside() {
     for server in [Server::stock(&["--slots", "30"]), ours(&["--slots", "30"])] {
-        let report = run(&Options { connect_timeout: Duration::from_secs(2), ..options(server.port) });
+        let connections = Connections { timeout: Duration::from_secs(2), ..CONNECTIONS };
+        let report = run(&Options { connections, ..options(server.port) });
         // Our hosts give the slot to who proves its address first, and turn away who was second.
         let turned_away = report.lost.of(Reason::ByServer);
         let failed = report.failures().of(Reason::TimedOut);

@@ -3,7 +3,9 @@
 use std::env;
 use std::fs;
 
-use prony_bench::{Commands, Event, Failed, Input, Measured, Options, Output, Phase, Problem, Reference};
+use prony_bench::{
+    Commands, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference, RoundLimits,
+};
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::judge::Plan;
@@ -33,7 +35,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     // Made before anything is measured, so that a path that cannot be written is reported immediately.
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
+    let mut line = ProgressLine::new(!args.execution.show_output && args.execution.output != "inherit");
     let mut live = Live::new();
     let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
         if let Some(note) = note(args, &options, &event) {
@@ -51,7 +53,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     });
     drop(line);
     let mut report = report.map_err(|error| Failure::new(error.to_string()))?;
-    report.samples.set_amounts(args.bytes, args.operations, args.items);
+    report.samples.set_amounts(args.amounts.bytes, args.amounts.operations, args.amounts.items);
     Ok((Measured::Commands(Box::new(Commands { options, report })), exports))
 }
 
@@ -67,7 +69,7 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
                 seconds(run_s),
                 seconds(budget_s)
             );
-            Some(match args.max_time {
+            Some(match args.plan.max_time {
                 Some(_) => format!(
                     "{warning}, which is too short for a verdict; --max-time {all_s} holds a dozen runs of each command"
                 ),
@@ -93,20 +95,21 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
 /// Flags that contradict each other.
 pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
     let subjects = subjects::all(args)?;
-    if args.duet && subjects.len() != 2 {
+    let BenchArgs { plan, execution: run, .. } = args;
+    if run.duet && subjects.len() != 2 {
         return Err(Failure::new(format!("expected two commands for --duet, found {}", subjects.len())));
     }
-    if args.duet && !args.show_output && !matches!(args.output.as_str(), "null" | "pipe" | "inherit") {
+    if run.duet && !run.show_output && !matches!(run.output.as_str(), "null" | "pipe" | "inherit") {
         return Err(
             Failure::new("--duet: two parallel commands cannot print to the same file").hint("use --output=pipe")
         );
     }
     // Of --pyperf the subjects are found later.
-    let reference = match args.pyperf.is_empty() {
+    let reference = match args.python.pyperf.is_empty() {
         true => subjects::reference(args, &subjects)?,
         false => Reference::Subject(0),
     };
-    if let (Some(least), Some(most)) = (args.min_runs, args.max_runs)
+    if let (Some(least), Some(most)) = (plan.min_runs, plan.max_runs)
         && least > most
     {
         return Err(Failure::new(format!("expected --min-runs of at most --max-runs, found {least} and {most}")));
@@ -115,56 +118,67 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
         subjects,
         reference,
         plan: Plan {
-            alpha: args.alpha,
+            alpha: plan.alpha,
             margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
-            metric: args.metric,
-            tolerates: args.margin.is_some(),
+            metric: plan.metric,
+            tolerates: plan.margin.is_some(),
         },
-        runs: args.runs.map(|runs| runs as usize),
-        rounds_min: args.min_runs.unwrap_or(0) as usize,
-        rounds_max: args.max_runs.map(|runs| runs as usize),
-        stretches: args.max_time.is_none() && args.python.is_empty() && args.pyperf.is_empty(),
-        warmup_runs: args.warmup as usize,
-        value_s_min: args.min_time.as_secs_f64(),
-        ignore_failure: args.ignore_failure,
-        input: match args.input.as_str() {
+        rounds: RoundLimits {
+            exactly: plan.runs.map(|runs| runs as usize),
+            min: plan.min_runs.unwrap_or(0) as usize,
+            max: plan.max_runs.map(|runs| runs as usize),
+        },
+        stretches: plan.max_time.is_none() && !args.python.is_used(),
+        warmup_runs: plan.warmup as usize,
+        value_s_min: plan.min_time.as_secs_f64(),
+        execution: execution(args)?,
+        duet: run.duet,
+        duet_tried_on: tried_on(args),
+        seed: run.seed.unwrap_or_else(random),
+        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+        tuning: tuning(args),
+    })
+}
+
+/// How each command runs.
+fn execution(args: &BenchArgs) -> Result<Execution, Failure> {
+    let run = &args.execution;
+    Ok(Execution {
+        ignore_failure: run.ignore_failure,
+        input: match run.input.as_str() {
             "null" => Input::Null,
             file => {
                 fs::File::open(file).map_err(|error| Failure::io("read", file.as_ref(), &error))?;
                 Input::File(file.into())
             }
         },
-        output: match args.output.as_str() {
-            _ if args.show_output => Output::Inherit,
+        output: match run.output.as_str() {
+            _ if run.show_output => Output::Inherit,
             "null" => Output::Null,
             "pipe" => Output::Pipe,
             "inherit" => Output::Inherit,
             file => Output::File(file.into()),
         },
-        duet: args.duet,
-        duet_tried_on: tried_on(args),
         placement: Placement {
             cpu: cpu(args)?,
-            fifo_priority: args.fifo.then_some(FIFO_PRIORITY),
+            fifo_priority: run.fifo.then_some(FIFO_PRIORITY),
             ..Placement::default()
         },
-        randomize_directory: args.random_directory || !args.python.is_empty(),
+        randomize_directory: run.random_directory || !args.python.statements.is_empty(),
         environment: env::vars_os().collect(),
-        seed: args.seed.unwrap_or_else(random),
-        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
-        tuning: tuning(args),
     })
 }
 
 /// The CPU on which a duet is tried first; `None` where it was said which way to take, or the two may not run at once:
 /// what prepares a run may be undone by another one, and both would print to the same place.
 fn tried_on(args: &BenchArgs) -> Option<usize> {
-    let metric = matches!(args.metric, Some(Metric::Wall | Metric::Rss));
-    let said = args.duet || args.no_duet || args.runs.is_some() || args.max_runs.is_some() || metric;
-    let apart = args.fifo || !args.python.is_empty() || !args.pyperf.is_empty() || !args.prepare.is_empty();
-    let prints = args.show_output || !matches!(args.output.as_str(), "null" | "pipe");
-    if said || apart || prints { None } else { args.pin.or_else(|| prony_bench::duet_cpu().ok()) }
+    let BenchArgs { plan, execution: run, .. } = args;
+    let metric = matches!(plan.metric, Some(Metric::Wall | Metric::Rss));
+    let said = run.duet || run.no_duet || plan.runs.is_some() || plan.max_runs.is_some() || metric;
+    let apart = run.fifo || args.python.is_used() || !args.hooks.prepare.is_empty();
+    let prints = run.show_output || !matches!(run.output.as_str(), "null" | "pipe");
+    if said || apart || prints { None } else { run.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }
 
 /// Suggested next step, as a phrase; `None` if there is none.
@@ -179,7 +193,7 @@ pub fn hint(commands: &Commands) -> Option<String> {
     }
     let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5);
     let seconds = forecast.map(|forecast| (options.plan.budget_s + forecast.seconds_more).ceil());
-    let seconds = seconds.filter(|&seconds| options.runs.is_none() && seconds < 3600.0);
+    let seconds = seconds.filter(|&seconds| options.rounds.exactly.is_none() && seconds < 3600.0);
     let more = seconds.map(|seconds| format!("try --max-time {seconds}s"));
     let by_cpu = options.plan.metric.is_none() && !unclear.outcome.judged.contains(&Metric::Cpu);
     let by_cpu = by_cpu.then(|| "use --metric cpu to judge CPU time, which is less sensitive to other work".to_owned());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, Demos, Event, Measured, OnDemo};
+use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
 use prony_machine::{Interrupt, Tree};
 use prony_report::demo_failure;
 use prony_stats::judge::Plan;
@@ -49,14 +49,14 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
             }
         });
         drop(line);
-        report.samples.set_amounts(args.bytes, args.operations, None);
+        report.samples.set_amounts(args.amounts.bytes, args.amounts.operations, None);
         let interrupted = matches!(report.ended, DemoEnded::Interrupted);
         all.push(OnDemo { name, options, report });
         if interrupted {
             break;
         }
     }
-    let demos = Demos { alpha: args.alpha, margin: args.margin().ln_1p(), requested, all };
+    let demos = Demos { alpha: args.plan.alpha, margin: args.margin().ln_1p(), requested, all };
     Ok((Measured::Demos(demos), exports))
 }
 
@@ -66,7 +66,7 @@ pub fn failure(demos: &Demos) -> Option<Failure> {
         let (build, message) = demo_failure(options, report)?;
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        let explain = format!("`prony replay --explain {} -- {command}` shows why", options.demo.display());
+        let explain = format!("`prony replay --explain {} -- {command}` shows why", options.demo.path.display());
         Some(Failure::new(message).hint(match report.ended {
             DemoEnded::Diverged(..) => format!("builds can be compared only if both replay identically; {explain}"),
             _ => explain,
@@ -99,26 +99,28 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
             .hint("use `prony replay` to measure one build"));
     };
     Ok(DemoOptions {
-        trusted: trust::of(demo, opened.header(), true, &args.trust)?,
-        keep_variables: args.trust.keep_variable.clone(),
-        files: (&args.files).into(),
-        demo: demo.to_owned(),
-        limits: args.limits.into(),
+        demo: DemoSource {
+            path: demo.to_owned(),
+            limits: args.limits.into(),
+            trusted: trust::of(demo, opened.header(), true, &args.trust)?,
+            keep_variables: args.trust.keep_variable.clone(),
+            files: (&args.files).into(),
+        },
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
-            alpha: args.alpha,
+            alpha: args.plan.alpha,
             margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
             metric: None,
-            tolerates: args.margin.is_some(),
+            tolerates: args.plan.margin.is_some(),
         }
         .one_of(several),
-        stretches: args.max_time.is_none(),
-        runs: args.runs.map(|runs| runs as usize),
-        warmup_runs: args.warmup as usize,
-        duet_cpu: if args.duet { cpu(args)? } else { None },
+        stretches: args.plan.max_time.is_none(),
+        runs: args.plan.runs.map(|runs| runs as usize),
+        warmup_runs: args.plan.warmup as usize,
+        duet_cpu: if args.execution.duet { cpu(args)? } else { None },
         threshold: 0.0,
-        seed: args.seed.unwrap_or_else(random),
+        seed: args.execution.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: tuning(args),
     })

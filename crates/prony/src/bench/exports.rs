@@ -39,14 +39,14 @@ impl Exports {
         let create =
             |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| NewFile::create(path, true)).transpose();
         Ok(Exports {
-            json: create(&args.export_json)?,
-            partial: args.export_json.as_deref().map(Partial::beside),
-            hyperfine: create(&args.export_hyperfine)?,
-            markdown: create(&args.export_markdown)?,
-            csv: create(&args.export_csv)?,
-            svg: create(&args.svg)?,
-            junit: create(&args.export_junit)?,
-            html: create(&args.export_html)?,
+            json: create(&args.exports.export_json)?,
+            partial: args.exports.export_json.as_deref().map(Partial::beside),
+            hyperfine: create(&args.exports.export_hyperfine)?,
+            markdown: create(&args.exports.export_markdown)?,
+            csv: create(&args.exports.export_csv)?,
+            svg: create(&args.exports.svg)?,
+            junit: create(&args.exports.export_junit)?,
+            html: create(&args.exports.export_html)?,
         })
     }
 

@@ -12,8 +12,8 @@ pub const FIFO_PRIORITY: u8 = 1;
 
 /// The requested CPU; a duet needs one in any case.
 pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
-    match args.pin {
-        None if args.duet => prony_bench::duet_cpu()
+    match args.execution.pin {
+        None if args.execution.duet => prony_bench::duet_cpu()
             .map(Some)
             .map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")).hint("--pin names one")),
         pinned => Ok(pinned),
@@ -24,18 +24,18 @@ pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
 pub fn tuning(args: &BenchArgs) -> serde_json::Value {
     serde_json::json!({
         "knobs": prony_machine::tuned(&Tree::machine()),
-        "pin": args.pin,
-        "duet": args.duet,
-        "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
+        "pin": args.execution.pin,
+        "duet": args.execution.duet,
+        "fifo_priority": args.execution.fifo.then_some(FIFO_PRIORITY),
     })
 }
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 pub fn budget(args: &BenchArgs) -> Duration {
-    let seconds = match (args.python.is_empty() && args.pyperf.is_empty(), args.demo.is_empty()) {
-        (false, _) => 30,
-        (true, false) => 20,
-        (true, true) => 8,
+    let seconds = match (args.python.is_used(), args.demo.is_empty()) {
+        (true, _) => 30,
+        (false, false) => 20,
+        (false, true) => 8,
     };
-    args.max_time.unwrap_or(Duration::from_secs(seconds))
+    args.plan.max_time.unwrap_or(Duration::from_secs(seconds))
 }

@@ -2,13 +2,13 @@
 
 use prony_bench::shell::construct;
 
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, ShellArgs};
 
 /// Programs that a forgotten `=` turns into commands: `--shell bash './a'`.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default"];
 
 /// The shell that runs the commands; `None` for none.
-pub fn requested(args: &BenchArgs) -> Option<&str> {
+pub fn requested(args: &ShellArgs) -> Option<&str> {
     match args.in_shell.as_deref().or(args.shell.as_deref())? {
         "none" => None,
         "default" => Some("sh"),
@@ -22,7 +22,8 @@ pub fn requested(args: &BenchArgs) -> Option<&str> {
 pub fn warnings(args: &BenchArgs, command_line: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     // Who says that there is none knows what becomes of the words.
-    let chosen = args.no_shell || args.in_shell.is_some() || args.shell.is_some();
+    let shell = &args.shell;
+    let chosen = shell.no_shell || shell.in_shell.is_some() || shell.shell.is_some();
     let traps = args.commands.iter().filter_map(|text| Some((text, construct(text)?)));
     for (text, construct) in traps.filter(|_| !chosen && args.demo.is_empty()) {
         warnings.push(format!(
@@ -30,7 +31,7 @@ pub fn warnings(args: &BenchArgs, command_line: &[String]) -> Vec<String> {
             in_shell(command_line)
         ));
     }
-    if let ([first, _, ..], Some("sh")) = (args.commands.as_slice(), args.shell.as_deref())
+    if let ([first, _, ..], Some("sh")) = (args.commands.as_slice(), shell.shell.as_deref())
         && SHELLS.contains(&first.as_str())
     {
         warnings.push(format!(
@@ -93,7 +94,7 @@ mod tests {
             (&["--shell", "a"], Some("sh")),
             (&["-S", "default", "a"], Some("sh")),
         ] {
-            assert_eq!(requested(&args(words)), shell, "{words:?}");
+            assert_eq!(requested(&args(words).shell), shell, "{words:?}");
         }
     }
 }

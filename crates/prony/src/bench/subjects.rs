@@ -9,7 +9,7 @@ use prony_bench::{CommandError, CommandLine, Reference, Subject, worker};
 use prony_report::words::letter;
 
 use super::shell;
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, ParameterArgs};
 use crate::failure::Failure;
 
 /// Every command with every combination of parameters, in the order given.
@@ -17,8 +17,8 @@ use crate::failure::Failure;
 /// # Errors
 /// A command that is none, or numbers of flags and commands that do not fit.
 pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
-    let combinations = combinations(&parameters(args)?);
-    let statements = if args.python.is_empty() { Vec::new() } else { python(args)? };
+    let combinations = combinations(&parameters(&args.parameters)?);
+    let statements = if args.python.statements.is_empty() { Vec::new() } else { python(args)? };
     let commands = args.commands.len() + statements.len();
     if commands * combinations.len() > SUBJECTS_MOST {
         return Err(Failure::new(format!(
@@ -26,20 +26,20 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             commands * combinations.len()
         )));
     }
-    if args.prepare.len() > 1 && args.prepare.len() != commands {
+    if args.hooks.prepare.len() > 1 && args.hooks.prepare.len() != commands {
         return Err(Failure::new(format!(
             "expected one --prepare, or one for each of {commands} commands, found {}",
-            args.prepare.len()
+            args.hooks.prepare.len()
         )));
     }
-    if args.setup.len() > 1 && args.python.is_empty() && args.setup.len() != commands {
+    if args.hooks.setup.len() > 1 && args.python.statements.is_empty() && args.hooks.setup.len() != commands {
         return Err(Failure::new(format!(
             "expected one --setup, or one for each of {commands} commands, found {}",
-            args.setup.len()
+            args.hooks.setup.len()
         )));
     }
     // Those of --pyperf are of its scripts.
-    if args.pyperf.is_empty() && args.command_name.len() > commands * combinations.len() {
+    if args.python.pyperf.is_empty() && args.command_name.len() > commands * combinations.len() {
         return Err(Failure::new(format!(
             "expected at most one --command-name for each of {} commands, found {}",
             commands * combinations.len(),
@@ -50,7 +50,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
     for (place, text) in args.commands.iter().enumerate() {
         for values in &combinations {
             let filled = filled(text, values);
-            let command = match shell::requested(args) {
+            let command = match shell::requested(&args.shell) {
                 Some(shell) => CommandLine::through_shell(&filled, shell),
                 None => CommandLine::split(&filled),
             };
@@ -72,9 +72,15 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
     }
     name_all(&mut subjects, &args.command_name, commands);
     tell_apart(&mut subjects);
-    for parameter in parameters(args)? {
+    for parameter in parameters(&args.parameters)? {
         let place = format!("{{{}}}", parameter.name);
-        if !args.commands.iter().chain(&args.python).chain(&args.prepare).any(|text| text.contains(&place)) {
+        if !args
+            .commands
+            .iter()
+            .chain(&args.python.statements)
+            .chain(&args.hooks.prepare)
+            .any(|text| text.contains(&place))
+        {
             return Err(Failure::new(format!("no command has `{place}`"))
                 .hint(format!("use --parameter {} to set its values", parameter.name)));
         }
@@ -121,9 +127,9 @@ fn tell_apart(subjects: &mut [Subject]) {
 /// # Errors
 /// A name that no command has, or several.
 pub fn reference(args: &BenchArgs, subjects: &[Subject]) -> Result<Reference, Failure> {
-    let Some(name) = &args.reference else {
-        let statements = args.python.len() + args.pyperf.len();
-        let is_scan = subjects.len() > args.commands.len() + statements * args.interpreter.len().max(1);
+    let Some(name) = &args.plan.reference else {
+        let statements = args.python.statements.len() + args.python.pyperf.len();
+        let is_scan = subjects.len() > args.commands.len() + statements * args.python.interpreter.len().max(1);
         return Ok(if subjects.len() > 2 || is_scan { Reference::Fastest } else { Reference::Subject(0) });
     };
     let found = |is: &dyn Fn(usize, &Subject) -> bool| -> Vec<usize> {
@@ -154,14 +160,14 @@ fn subject(
     values: &BTreeMap<String, String>,
 ) -> Subject {
     let of = |texts: &'_ [String]| if texts.len() > 1 { texts.get(place).cloned() } else { texts.first().cloned() };
-    let (prepare, setup) = (of(&args.prepare), of(&args.setup));
+    let (prepare, setup) = (of(&args.hooks.prepare), of(&args.hooks.setup));
     Subject {
         name,
         command,
         prepare: prepare.map(|text| filled(&text, values)),
         template: None,
         setup: setup.map(|text| filled(&text, values)),
-        cleanup: args.cleanup.as_ref().map(|text| filled(text, values)),
+        cleanup: args.hooks.cleanup.as_ref().map(|text| filled(text, values)),
         parameters: values.clone(),
     }
 }
@@ -169,16 +175,16 @@ fn subject(
 /// A name and the words of a worker for each statement under each interpreter.
 fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let fallback = ["python3".to_owned()];
-    let interpreters = if args.interpreter.is_empty() { &fallback[..] } else { &args.interpreter };
+    let interpreters = if args.python.interpreter.is_empty() { &fallback[..] } else { &args.python.interpreter };
     let mut statements = Vec::new();
     for interpreter in interpreters {
-        for statement in &args.python {
-            let name = match args.interpreter.len() {
+        for statement in &args.python.statements {
+            let name = match args.python.interpreter.len() {
                 0 | 1 => statement.clone(),
                 _ => format!("{interpreter}: {statement}"),
             };
             // As `pyperf timeit` takes several.
-            let setup = if args.setup.is_empty() { "pass".to_owned() } else { args.setup.join("\n") };
+            let setup = if args.hooks.setup.is_empty() { "pass".to_owned() } else { args.hooks.setup.join("\n") };
             let words = [executable(interpreter), "-c".to_owned(), worker::PYTHON.to_owned(), setup, statement.clone()];
             statements.push((name, words.to_vec()));
         }
@@ -187,7 +193,7 @@ fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
 }
 
 /// Everything that stands in place of a name in braces.
-fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>, Failure> {
+fn parameters(args: &ParameterArgs) -> Result<Vec<Parameter>, Failure> {
     let mut parameters = args.parameter.clone();
     for words in args.parameter_list.chunks_exact(2) {
         parameters.push(Parameter::new(&words[0], &words[1]).ok_or_else(|| {
@@ -212,7 +218,7 @@ fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
     match error {
         CommandError::Empty | CommandError::Quote(_) => failure,
         // Shells have these; we split words only.
-        _ if shell::requested(args).is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
+        _ if shell::requested(&args.shell).is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
             failure.hint("use --shell to run the command in a shell")
         }
         CommandError::NotInPath(_) => failure.hint("give its path, or use --shell for shell built-ins and aliases"),

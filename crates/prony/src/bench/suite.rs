@@ -22,14 +22,14 @@ use crate::progress::ProgressLine;
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let scripts = scripts(args)?;
     let common = in_all(&scripts)?;
-    if args.svg.is_some() && common.len() > 1 {
+    if args.exports.svg.is_some() && common.len() > 1 {
         return Err(Failure::new(format!("--svg: expected one benchmark, found {}", common.len()))
             .hint("--export-html writes a page with all of them"));
     }
     let base = options(args)?;
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
+    let mut line = ProgressLine::new(!args.execution.show_output && args.execution.output != "inherit");
     let mut all = Vec::new();
     for name in &common {
         let plan = base.plan.one_of(common.len());
@@ -61,13 +61,13 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
         }
     }
     drop(line);
-    Ok((Measured::Suite(Suite { alpha: args.alpha, margin: args.margin().ln_1p(), all }), exports))
+    Ok((Measured::Suite(Suite { alpha: args.plan.alpha, margin: args.margin().ln_1p(), all }), exports))
 }
 
 fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
     let fallback = ["python3".to_owned()];
-    let interpreters = if args.interpreter.is_empty() { &fallback[..] } else { &args.interpreter };
-    let most = interpreters.len() * args.pyperf.len();
+    let interpreters = if args.python.interpreter.is_empty() { &fallback[..] } else { &args.python.interpreter };
+    let most = interpreters.len() * args.python.pyperf.len();
     if args.command_name.len() > most {
         return Err(Failure::new(format!(
             "expected at most one --command-name for each of {}, found {}",
@@ -77,9 +77,9 @@ fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
     }
     let mut scripts: Vec<Script> = Vec::new();
     for interpreter in interpreters {
-        for script in &args.pyperf {
+        for script in &args.python.pyperf {
             let words = CommandLine::words(script).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
-            let name = match args.interpreter.len() {
+            let name = match args.python.interpreter.len() {
                 0 | 1 => script.clone(),
                 _ => format!("{interpreter}: {script}"),
             };

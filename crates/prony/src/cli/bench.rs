@@ -50,7 +50,37 @@ pub struct BenchArgs {
     pub demo: Vec<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    #[command(flatten)]
+    pub shell: ShellArgs,
+    #[command(flatten)]
+    pub hooks: HookArgs,
+    #[command(flatten)]
+    pub parameters: ParameterArgs,
+    /// Name of a command in the output; one per command
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands to run")]
+    pub command_name: Vec<String>,
+    #[command(flatten)]
+    pub python: PythonArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    #[command(flatten)]
+    pub exports: ExportArgs,
+    #[command(flatten)]
+    pub amounts: AmountArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
+/// Plan of a bench: time limit, accuracy, number of runs, and the command with which others are compared.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
     /// Time limit: 8s, 500ms, 2m; a plain number is seconds [default: 8s; 30s with --python, and for each benchmark of
     /// --pyperf; 20s with --demo; the time of a dozen runs of each command or replay, up to 10m, if that is longer]
     #[arg(long, value_name = "DURATION", value_parser = time_limit, help_heading = "Duration and accuracy")]
@@ -87,6 +117,11 @@ pub struct BenchArgs {
     /// fastest of several]
     #[arg(long, value_name = "NAME", help_heading = "Commands to run")]
     pub reference: Option<String>,
+}
+
+/// Shell that runs the commands.
+#[derive(Debug, Args)]
+pub struct ShellArgs {
     /// Run commands in a shell: sh, or the one given
     #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "Commands to run")]
     pub shell: Option<String>,
@@ -102,6 +137,11 @@ pub struct BenchArgs {
     /// Run commands without a shell (the default)
     #[arg(short = 'N', conflicts_with_all = ["shell", "in_shell"], hide = true)]
     pub no_shell: bool,
+}
+
+/// Commands that run before and after the measured ones.
+#[derive(Debug, Args)]
+pub struct HookArgs {
     /// Run CMD before each run, not timed; one for all commands, or one per command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub prepare: Vec<String>,
@@ -112,6 +152,11 @@ pub struct BenchArgs {
     /// Run CMD once after the last run of each command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
+}
+
+/// Values to substitute into the commands.
+#[derive(Debug, Args)]
+pub struct ParameterArgs {
     /// Run each command with each of these values in place of {NAME}; several parameters are crossed
     #[arg(long, value_name = "NAME=A,B,C", value_parser = parameter, help_heading = "Commands to run")]
     pub parameter: Vec<Parameter>,
@@ -124,19 +169,31 @@ pub struct BenchArgs {
     /// Step size of --parameter-scan
     #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", help_heading = "Commands to run")]
     pub parameter_step_size: Option<String>,
-    /// Name of a command in the output; one per command
-    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands to run")]
-    pub command_name: Vec<String>,
+}
+
+/// Statements and scripts of Python, and what runs them.
+#[derive(Debug, Args)]
+pub struct PythonArgs {
     /// Time a Python statement, as `pyperf timeit` does
-    #[arg(long, value_name = "STATEMENT", group = "python_code", help_heading = "Commands to run")]
-    pub python: Vec<String>,
+    #[arg(
+        long = "python",
+        id = "python",
+        value_name = "STATEMENT",
+        group = "python_code",
+        help_heading = "Commands to run"
+    )]
+    pub statements: Vec<String>,
     /// Run each benchmark of a Python script that uses pyperf.Runner, with the script's arguments; scripts are compared
     #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items"], help_heading = "Commands to run")]
     pub pyperf: Vec<String>,
     /// Interpreter for --python and --pyperf; two interpreters are compared
     #[arg(long, value_name = "PROGRAM", requires = "python_code", help_heading = "Commands to run")]
     pub interpreter: Vec<String>,
+}
 
+/// How each command runs: streams, CPU, pairs, directory, order.
+#[derive(Debug, Args)]
+pub struct ExecutionArgs {
     /// Redirect standard input from this file; `null` for none
     #[arg(long, value_name = "FILE", default_value = "null", help_heading = "Execution")]
     pub input: String,
@@ -167,12 +224,11 @@ pub struct BenchArgs {
     /// Random seed for run order and environment
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub seed: Option<u64>,
+}
 
-    #[command(flatten)]
-    pub files: FileArgs,
-    #[command(flatten)]
-    pub trust: TrustArgs,
-
+/// Files to write results to.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
     /// Write all samples to FILE in pyperf's format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<PathBuf>,
@@ -194,6 +250,11 @@ pub struct BenchArgs {
     /// Write a page to FILE: verdict or ranking, plot along a parameter, distribution, pairs in the order of time, machine
     #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
     pub export_html: Option<PathBuf>,
+}
+
+/// Amount of work in each run.
+#[derive(Debug, Args)]
+pub struct AmountArgs {
     /// Bytes moved per run: report the throughput in B/s, and the share of this machine's limits, as measured by `prony
     /// limits`
     #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "items", "python"], help_heading = "Output")]
@@ -204,9 +265,6 @@ pub struct BenchArgs {
     /// Items processed per run: report items/s
     #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
     pub items: Option<f64>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 const SELFTEST_EXAMPLES: &str = "\
@@ -267,10 +325,17 @@ pub fn percent(text: &str) -> Result<f64, String> {
 /// Differences that are the same, where no margin is given: a share.
 const SAME: f64 = 0.01;
 
+impl PythonArgs {
+    /// True if Python is measured: statements or scripts.
+    pub fn is_used(&self) -> bool {
+        !self.statements.is_empty() || !self.pyperf.is_empty()
+    }
+}
+
 impl BenchArgs {
     /// Size below which differences are the same, as a share.
     pub fn margin(&self) -> f64 {
-        self.margin.unwrap_or(SAME)
+        self.plan.margin.unwrap_or(SAME)
     }
 }
 

@@ -52,27 +52,8 @@ pub struct BisectArgs {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
-    /// What to search for [default: a divergence if the bad commit diverges, otherwise a slowdown]
-    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Search")]
-    pub find: Option<FindName>,
-    /// Ignore slowdowns below this
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "Search")]
-    pub margin: f64,
-    /// Maximum error probability of the whole search
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Search")]
-    pub alpha: f64,
-    /// Time limit of each comparison [default: 60s, or the time of a dozen pairs of replays]
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Search")]
-    pub max_time: Option<Duration>,
-    /// Number of replays of the bad commit, to estimate how often it diverges; more replays of it mean fewer of the others
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
-    pub replays: u32,
-    /// Run both replays of a pair at the same time, in alternating slices on one CPU: for a shared machine
-    #[arg(long, help_heading = "Search")]
-    pub duet: bool,
-    /// Random seed for the order of replays
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub search: SearchArgs,
 
     /// Directory in the repository to search [default: the current one]
     #[arg(long, value_name = "DIR", help_heading = "Files")]
@@ -94,6 +75,32 @@ pub struct BisectArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What to search for, how exactly, and with how many replays.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// What to search for [default: a divergence if the bad commit diverges, otherwise a slowdown]
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Search")]
+    pub find: Option<FindName>,
+    /// Ignore slowdowns below this
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "Search")]
+    pub margin: f64,
+    /// Maximum error probability of the whole search
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Search")]
+    pub alpha: f64,
+    /// Time limit of each comparison [default: 60s, or the time of a dozen pairs of replays]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Search")]
+    pub max_time: Option<Duration>,
+    /// Number of replays of the bad commit, to estimate how often it diverges; more replays of it mean fewer of the others
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
+    pub replays: u32,
+    /// Run both replays of a pair at the same time, in alternating slices on one CPU: for a shared machine
+    #[arg(long, help_heading = "Search")]
+    pub duet: bool,
+    /// Random seed for the order of replays
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub seed: Option<u64>,
 }
 
 /// What may be searched for, as the command line has it.

@@ -44,7 +44,7 @@ Exit codes:
 
 /// Load an ENet server with many clients that send on a fixed schedule.
 #[derive(Debug, Args)]
-#[command(after_help = ENET_EXAMPLES, group = ArgGroup::new("who").args(["own_sockets", "shared_socket"]))]
+#[command(after_help = ENET_EXAMPLES)]
 pub struct EnetArgs {
     /// Address of the server
     #[arg(long, value_name = "HOST:PORT")]
@@ -56,6 +56,34 @@ pub struct EnetArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub duration: Duration,
 
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+    #[command(flatten)]
+    pub connections: ConnectionArgs,
+    #[command(flatten)]
+    pub measurement: MeasurementArgs,
+
+    /// Number of threads over which clients are distributed
+    #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "Execution")]
+    pub threads: usize,
+    /// Random seed for the send times of clients
+    #[arg(long, value_name = "N", help_heading = "Execution")]
+    pub seed: Option<u64>,
+
+    /// Write samples to FILE in pyperf's format
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Overwrite FILE if it exists
+    #[arg(long, requires = "output", help_heading = "Output")]
+    pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Packets of each client, and how they are sent.
+#[derive(Debug, Args)]
+pub struct TrafficArgs {
     /// Packets per second of each client; 0 sends only the protocol's own traffic
     #[arg(long, value_name = "N", default_value = "10", value_parser = rate, help_heading = "Traffic")]
     pub rate: f64,
@@ -81,7 +109,12 @@ pub struct EnetArgs {
     /// Compress datagrams; the server must do the same
     #[arg(long, value_name = "HOW", value_parser = ["range"], help_heading = "Traffic")]
     pub compress: Option<String>,
+}
 
+/// Connections of the clients: their order, time limit and sockets.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("who").args(["own_sockets", "shared_socket"]))]
+pub struct ConnectionArgs {
     /// Connect clients in batches of this size; the next batch starts when the last has connected or failed
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = count, help_heading = "Connections")]
     pub batch: usize,
@@ -94,7 +127,11 @@ pub struct EnetArgs {
     /// Let up to 2,048 clients share a socket and thus an address
     #[arg(long, help_heading = "Connections")]
     pub shared_socket: bool,
+}
 
+/// What counts as an answer, and what else is measured.
+#[derive(Debug, Args)]
+pub struct MeasurementArgs {
     /// Count answers that take longer as late
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = "Measurement")]
     pub deadline: Duration,
@@ -104,23 +141,6 @@ pub struct EnetArgs {
     /// PID of the server, to measure its CPU time
     #[arg(long, value_name = "PID", help_heading = "Measurement")]
     pub server_pid: Option<u32>,
-
-    /// Number of threads over which clients are distributed
-    #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "Execution")]
-    pub threads: usize,
-    /// Random seed for the send times of clients
-    #[arg(long, value_name = "N", help_heading = "Execution")]
-    pub seed: Option<u64>,
-
-    /// Write samples to FILE in pyperf's format
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// Overwrite FILE if it exists
-    #[arg(long, requires = "output", help_heading = "Output")]
-    pub force: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// More clients than anybody's ports suffice for are a slip of the hand.

@@ -64,20 +64,8 @@ pub struct TakeArgs {
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["attach", "all"])]
     pub command: Vec<OsString>,
 
-    /// Sample replays of this demo [default command: the recorded one]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["attach", "all", "limit"], help_heading = "Target")]
-    pub demo: Option<PathBuf>,
-    /// Set a variable of the build on the demo, instead of what was recorded; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "demo", help_heading = "Target")]
-    pub env: Vec<(OsString, OsString)>,
-    /// Number of replays; more replays give more samples
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
-    pub repeat: u32,
-    /// Only samples in these frames of the replay: the slowest, such as p99, or 312, 300..320, 300.., ..20
-    #[arg(long, value_name = "p99|A..B", requires = "demo", value_parser = frames, help_heading = "Target")]
-    pub frames: Option<Frames>,
     #[command(flatten)]
-    pub limits: DemoLimits,
+    pub replay: ReplayTargetArgs,
     /// Sample a running process and its children
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..), help_heading = "Target")]
     pub attach: Option<i32>,
@@ -94,19 +82,8 @@ pub struct TakeArgs {
     #[arg(long, help_heading = "Target")]
     pub off_cpu: bool,
 
-    /// Samples per second of each running thread
-    #[arg(long, value_name = "HZ", default_value_t = 999, value_parser = clap::value_parser!(u32).range(1..=50_000), help_heading = "Sampling")]
-    pub freq: u32,
-    /// Unwind by exception tables (DWARF), for programs without frame pointers
-    #[arg(long, help_heading = "Sampling")]
-    pub dwarf: bool,
-    /// Number of stack bytes to copy for --dwarf
-    #[arg(long, value_name = "BYTES", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(256..=65_000), help_heading = "Sampling")]
-    pub stack_bytes: u32,
-    /// Show the command's output, on standard error
-    #[arg(long, help_heading = "Sampling")]
-    pub show_output: bool,
-
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
     #[command(flatten)]
     pub files: FileArgs,
     #[command(flatten)]
@@ -119,6 +96,42 @@ pub struct TakeArgs {
     /// Write the text format of `perf script`, for the Firefox Profiler and other tools
     #[arg(long, value_name = "FILE", help_heading = "Output files")]
     pub perf_script: Option<PathBuf>,
+}
+
+/// Replays of a demo to sample.
+#[derive(Debug, Args)]
+pub struct ReplayTargetArgs {
+    /// Sample replays of this demo [default command: the recorded one]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["attach", "all", "limit"], help_heading = "Target")]
+    pub demo: Option<PathBuf>,
+    /// Set a variable of the build on the demo, instead of what was recorded; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "demo", help_heading = "Target")]
+    pub env: Vec<(OsString, OsString)>,
+    /// Number of replays; more replays give more samples
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
+    pub repeat: u32,
+    /// Only samples in these frames of the replay: the slowest, such as p99, or 312, 300..320, 300.., ..20
+    #[arg(long, value_name = "p99|A..B", requires = "demo", value_parser = frames, help_heading = "Target")]
+    pub frames: Option<Frames>,
+    #[command(flatten)]
+    pub limits: DemoLimits,
+}
+
+/// How the target is sampled.
+#[derive(Debug, Args)]
+pub struct SamplingArgs {
+    /// Samples per second of each running thread
+    #[arg(long, value_name = "HZ", default_value_t = 999, value_parser = clap::value_parser!(u32).range(1..=50_000), help_heading = "Sampling")]
+    pub freq: u32,
+    /// Unwind by exception tables (DWARF), for programs without frame pointers
+    #[arg(long, help_heading = "Sampling")]
+    pub dwarf: bool,
+    /// Number of stack bytes to copy for --dwarf
+    #[arg(long, value_name = "BYTES", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(256..=65_000), help_heading = "Sampling")]
+    pub stack_bytes: u32,
+    /// Show the command's output, on standard error
+    #[arg(long, help_heading = "Sampling")]
+    pub show_output: bool,
 }
 
 /// Options for showing and writing stacks.

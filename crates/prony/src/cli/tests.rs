@@ -91,5 +91,5 @@ fn the_flags_of_the_server_stay_with_the_server() {
     assert_eq!(args.command, ["srv", "--for", "-o"]);
     let cli = Cli::try_parse_from(["prony", "replay", "x.demo", "--json", "--", "srv", "--json"]);
     let Ok(Cli { verb: Verb::Replay(args) }) = cli else { panic!("{cli:?}") };
-    assert_eq!((args.repeat, args.watchdog, args.command.len()), (1, Duration::from_secs(10), 2));
+    assert_eq!((args.repeat, args.execution.watchdog, args.command.len()), (1, Duration::from_secs(10), 2));
 }

@@ -54,9 +54,8 @@ pub fn run(args: &ViewArgs) -> Result<Exit, Failure> {
 /// When the demo cannot be read or the page not be written.
 pub fn export(demo: &Path, answer: Value, page: NewFile) -> Result<(), Failure> {
     let facts = prony_machine::facts(&prony_machine::Tree::machine());
-    let mut stored: StoredReplay = serde_json::from_value(answer)
+    let stored = StoredReplay::of(answer, serde_json::to_value(facts).unwrap_or_default())
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.path().display())))?;
-    stored.machine = serde_json::to_value(facts).unwrap_or_default();
     write(demo, Some(stored), None, page).map(drop)
 }
 

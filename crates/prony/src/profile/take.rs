@@ -37,11 +37,15 @@ pub struct ProfileRun {
 pub fn take(args: &TakeArgs) -> Result<ProfileRun, Failure> {
     let options = Options {
         mode: if args.off_cpu { ProfileMode::OffCpu } else { ProfileMode::OnCpu },
-        frequency_hz: args.freq,
+        frequency_hz: args.sampling.freq,
         cpus: args.cpu.clone(),
-        walk: if args.dwarf { Walk::Tables { stack_bytes: args.stack_bytes } } else { Walk::FramePointers },
+        walk: if args.sampling.dwarf {
+            Walk::Tables { stack_bytes: args.sampling.stack_bytes }
+        } else {
+            Walk::FramePointers
+        },
     };
-    match (&args.demo, args.attach) {
+    match (&args.replay.demo, args.attach) {
         (Some(_), _) => of_replay(args, &options),
         (None, Some(pid)) => of_process(args, pid, &options),
         (None, None) if args.all => of_everyone(args, &options),
@@ -54,7 +58,7 @@ pub fn take(args: &TakeArgs) -> Result<ProfileRun, Failure> {
 fn of_command(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
     let program = &args.command[0];
     // Standard output carries our answer.
-    let shown = if args.show_output { take::Shown::Everything } else { take::Shown::Errors };
+    let shown = if args.sampling.show_output { take::Shown::Everything } else { take::Shown::Errors };
     let taken = take::of_command(&args.command, shown, options, args.limit, &interrupt()?);
     let (recording, status) = taken.map_err(|error| failure(&error))?;
     let mut doubts = Vec::new();
@@ -96,19 +100,19 @@ fn failure(error: &TakeError) -> Failure {
 }
 
 fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
-    let demo = args.demo.clone().unwrap_or_default();
+    let demo = args.replay.demo.clone().unwrap_or_default();
     let opened = crate::demo::open_quietly("replay", &demo)?;
     let trust_demo = trust::of(&demo, opened.header(), !args.command.is_empty(), &args.trust)?;
-    let replay = ReplayArgs {
+    let mut replay = ReplayArgs {
         command: args.command.clone(),
-        repeat: args.repeat,
-        watchdog: WATCHDOG,
-        env: args.env.clone(),
+        repeat: args.replay.repeat,
         files: args.files.clone(),
         trust: TrustArgs { trust_demo, ..args.trust.clone() },
-        limits: args.limits,
+        limits: args.replay.limits,
         ..ReplayArgs::of(demo.clone())
     };
+    replay.execution.watchdog = WATCHDOG;
+    replay.execution.env = args.replay.env.clone();
     // Replays are started by this thread, and only what it starts is sampled, from its `execve` on.
     let sampler = Sampler::of_children(options).map_err(|error| Failure::sampler(&error))?;
     let replayed = crate::replay::start(&replay, None);

@@ -51,7 +51,7 @@ fn step_for_unrecorded(source: &Unrecorded) -> &'static str {
 pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence) -> String {
     let explains = || format!("`{}` shows why", command(args));
     let first = report.causes.first();
-    if args.explain {
+    if args.execution.explain {
         // The frames of a demo are those of process 0.
         let place = match found.process {
             0 => format!("--frames {}", found.frame),
@@ -92,7 +92,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         }
         Cause::Busy(_) => format!(
             "if it computes, allow more time with --watchdog {}s; if it loops, find the place with `gdb -p`",
-            args.watchdog.as_secs().max(1) * 6
+            args.execution.watchdog.as_secs().max(1) * 6
         ),
         Cause::Blocked(thread) => step_for_blocked(thread),
         Cause::Missed(_) => {

@@ -357,7 +357,7 @@ fn a_build_that_computes_is_given_more_time_than_it_had() {
     };
     let text = explained(&args(&["--explain", "--watchdog", "20s"]), &report);
     assert!(text.contains("allow more time with --watchdog 120s"), "{text}");
-    assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
+    assert_eq!(args(&[]).execution.watchdog, Duration::from_secs(10));
 }
 
 #[test]

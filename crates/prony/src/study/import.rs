@@ -23,13 +23,13 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     let unreadable = |error: TableError| failure(args, &error);
     let table = Table::read(&bytes).map_err(unreadable)?;
     let given = Roles {
-        factors: args.factor.clone(),
-        workloads: args.workload.clone(),
-        machine: args.machine.clone(),
-        repeat: args.repeat.clone(),
-        value: args.value.clone(),
-        frames: args.frames.clone(),
-        ignored: args.ignore.clone(),
+        factors: args.columns.factor.clone(),
+        workloads: args.columns.workload.clone(),
+        machine: args.columns.machine.clone(),
+        repeat: args.columns.repeat.clone(),
+        value: args.columns.value.clone(),
+        frames: args.columns.frames.clone(),
+        ignored: args.columns.ignore.clone(),
     };
     let known = (given == Roles::default()).then(|| Roles::of_hyperfine(&table)).flatten();
     let (mut roles, unit) = match known {

@@ -14,7 +14,7 @@ pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, Str
         DemoEnded::Complete | DemoEnded::Interrupted => return None,
         DemoEnded::Replay(build, error) => (
             *build,
-            format!("cannot replay {} against `{}`: {error}", options.demo.display(), options.builds[*build].name),
+            format!("cannot replay {} against `{}`: {error}", options.demo.path.display(), options.builds[*build].name),
         ),
         DemoEnded::Diverged(build, found) => {
             let place = found.divergence.as_ref().map_or_else(String::new, |found| {
@@ -25,7 +25,7 @@ pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, Str
                     divergence::in_short(found)
                 )
             });
-            (*build, format!("`{}` diverged from {}{place}", options.builds[*build].name, options.demo.display()))
+            (*build, format!("`{}` diverged from {}{place}", options.builds[*build].name, options.demo.path.display()))
         }
     };
     Some((build, without_error_numbers(&message)))

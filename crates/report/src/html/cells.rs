@@ -20,12 +20,8 @@ const MESSAGE_LETTERS: usize = 300;
 /// Data for the script of the page: one column per field, one entry per cell.
 #[derive(Debug, Serialize)]
 struct Columns<'a> {
-    // Names as they are shown: the script takes them for text, but a browser obeys what turns its direction around.
-    configurations: Vec<Cow<'a, str>>,
-    machines: Vec<Cow<'a, str>>,
-    workloads: Vec<Cow<'a, str>>,
-    /// Words for states: those of cells that failed or were left out say why.
-    states: Vec<String>,
+    #[serde(flatten)]
+    names: Names<'a>,
     unit: Cow<'a, str>,
     configuration: Column<usize>,
     machine: Column<usize>,
@@ -39,6 +35,17 @@ struct Columns<'a> {
     /// [`KEY_DIGITS`] of each, one behind the other.
     keys: String,
     digits: usize,
+}
+
+/// What the numbers in the columns stand for, by place. Names are as they are shown: the script takes them for text, but a
+/// browser obeys what turns its direction around.
+#[derive(Debug, Serialize)]
+struct Names<'a> {
+    configurations: Vec<Cow<'a, str>>,
+    machines: Vec<Cow<'a, str>>,
+    workloads: Vec<Cow<'a, str>>,
+    /// Words for states: those of cells that failed or were left out say why.
+    states: Vec<String>,
 }
 
 /// A number a cell, or one where all cells have the same.
@@ -79,10 +86,12 @@ pub fn json(matrix: &Matrix<'_>) -> (String, usize) {
     let mut words = vec![String::new(); states.len()];
     states.into_iter().for_each(|(text, place)| words[place] = printable_line(&text).into_owned());
     let columns = Columns {
-        configurations: matrix.configurations.iter().map(|one| printable_line(&one.name)).collect(),
-        machines: results.machines.iter().map(|one| printable_line(&one.name)).collect(),
-        workloads: results.workloads.iter().map(|one| printable_line(&one.name)).collect(),
-        states: words,
+        names: Names {
+            configurations: matrix.configurations.iter().map(|one| printable_line(&one.name)).collect(),
+            machines: results.machines.iter().map(|one| printable_line(&one.name)).collect(),
+            workloads: results.workloads.iter().map(|one| printable_line(&one.name)).collect(),
+            states: words,
+        },
         unit: printable_line(&results.metric.unit),
         configuration: Column::of(chosen.iter().map(|cell| matrix.configuration(&cell.levels).unwrap_or(0))),
         machine: Column::of(chosen.iter().map(|cell| cell.machine)),

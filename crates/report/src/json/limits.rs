@@ -26,31 +26,48 @@ struct Shown<'a> {
     experiment: &'static str,
     name: &'a str,
     unit: &'a str,
-    /// Figure of the case: the best of times and rates, the median of cycles.
-    value: f64,
-    best: f64,
-    median: f64,
-    worst: f64,
-    n: usize,
-    contaminated: f64,
+    #[serde(flatten)]
+    figure: Figure,
     /// Not as many undisturbed samples as a figure rests on.
     disturbed: bool,
     steal: Option<f64>,
     faults: f64,
     core_hz: f64,
     cycles_each: Option<f64>,
-    loop_bytes: Option<u64>,
-    /// The instructions of the innermost loop, from the memory in which it ran; empty where no code was emitted.
-    listing: Vec<&'a Line>,
-    /// Instructions of it that are not among them, as it has many of the same.
-    left_out: usize,
-    /// Every byte that was emitted, in hexadecimal, unless it is too long.
-    code: Option<&'a str>,
+    #[serde(flatten)]
+    code: Code<'a>,
     /// Values of all samples, disturbed ones included.
     values: &'a [f64],
     /// Why each may be slower than the hardware; `null`: nothing was seen.
     taints: Vec<Option<&'static str>>,
     parameters: &'a BTreeMap<String, String>,
+}
+
+/// Figure of a case, and the samples that it rests on.
+#[derive(Debug, Serialize)]
+struct Figure {
+    /// The best of times and rates, the median of cycles.
+    value: f64,
+    best: f64,
+    median: f64,
+    worst: f64,
+    /// Number of values behind it.
+    n: usize,
+    /// Share of all samples that may be slower than the hardware, 0 to 1.
+    contaminated: f64,
+}
+
+/// Code that a case emitted and ran.
+#[derive(Debug, Serialize)]
+struct Code<'a> {
+    /// Length of the innermost loop in bytes; `None` where no code was emitted.
+    loop_bytes: Option<u64>,
+    /// The instructions of that loop, from the memory in which it ran.
+    listing: Vec<&'a Line>,
+    /// Instructions of it that are not among them, as it has many of the same.
+    left_out: usize,
+    /// Every byte that was emitted, in hexadecimal, unless it is too long.
+    code: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,21 +107,25 @@ fn shown(measured: &Measured) -> Option<Shown<'_>> {
         experiment: measured.experiment.word(),
         name: &measured.name,
         unit: &measured.unit,
-        value: figure.value,
-        best: figure.best,
-        median: figure.median,
-        worst: figure.worst,
-        n: figure.n,
-        contaminated: figure.contaminated,
+        figure: Figure {
+            value: figure.value,
+            best: figure.best,
+            median: figure.median,
+            worst: figure.worst,
+            n: figure.n,
+            contaminated: figure.contaminated,
+        },
         disturbed: !measured.series.is_clean(),
         steal: measured.series.steal,
         faults: figure.faults,
         core_hz: figure.core_hz,
         cycles_each: measured.cycles_each(),
-        loop_bytes: measured.listing.as_ref().map(|listing| listing.loop_bytes),
-        listing: measured.listing.iter().flat_map(|listing| listing.loop_lines()).collect(),
-        left_out: measured.listing.as_ref().map_or(0, |listing| listing.left_out),
-        code: measured.listing.as_ref().map(|listing| listing.code.as_str()).filter(|code| !code.is_empty()),
+        code: Code {
+            loop_bytes: measured.listing.as_ref().map(|listing| listing.loop_bytes),
+            listing: measured.listing.iter().flat_map(|listing| listing.loop_lines()).collect(),
+            left_out: measured.listing.as_ref().map_or(0, |listing| listing.left_out),
+            code: measured.listing.as_ref().map(|listing| listing.code.as_str()).filter(|code| !code.is_empty()),
+        },
         values: &measured.values,
         taints: measured.series.samples.iter().map(|sample| sample.taint.map(Taint::word)).collect(),
         parameters: &measured.facts,

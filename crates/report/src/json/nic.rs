@@ -13,27 +13,11 @@ pub struct NicDocument {
     /// No frame that the driver was given was lost or changed, and it made no mistake.
     good: bool,
     setup: Setup,
-    measured_s: f64,
-    mpps: f64,
-    mpps_by_port: Vec<f64>,
-    mpps_windows: Vec<f64>,
-    cycles_per_packet: Option<f64>,
-    tsc_hz: f64,
-    driver_busy: f64,
+    #[serde(flatten)]
+    speed: Speed,
     slices: Option<Slices>,
-    generated: u64,
-    received: u64,
-    lost_by_nic: u64,
-    lost_by_driver: u64,
-    reordered: u64,
-    duplicates: u64,
-    corrupted: u64,
-    foreign: u64,
-    untouched: u64,
-    /// Frames by the place of the byte that the driver increased.
-    touched: BTreeMap<usize, u64>,
-    /// Frames by receive queue since the driver was started, of packets of flows.
-    queues: BTreeMap<usize, u64>,
+    #[serde(flatten)]
+    frames: Frames,
     latency_s: Option<Times>,
     dma_bytes: u64,
     device_stalled_s: f64,
@@ -57,6 +41,19 @@ struct Setup {
     duration_s: f64,
 }
 
+/// Rates in millions of frames per second, and what they cost the driver.
+#[derive(Debug, Serialize)]
+struct Speed {
+    measured_s: f64,
+    mpps: f64,
+    mpps_by_port: Vec<f64>,
+    mpps_windows: Vec<f64>,
+    cycles_per_packet: Option<f64>,
+    tsc_hz: f64,
+    /// Share of the time in which the driver worked.
+    driver_busy: f64,
+}
+
 #[derive(Debug, Serialize)]
 struct Slices {
     all: u64,
@@ -65,6 +62,24 @@ struct Slices {
     interval_s: f64,
     /// Time of each that is not the driver's own.
     overhead_s: f64,
+}
+
+/// Numbers of frames of all ports, by what became of them.
+#[derive(Debug, Serialize)]
+struct Frames {
+    generated: u64,
+    received: u64,
+    lost_by_nic: u64,
+    lost_by_driver: u64,
+    reordered: u64,
+    duplicates: u64,
+    corrupted: u64,
+    foreign: u64,
+    untouched: u64,
+    /// Frames by the place of the byte that the driver increased.
+    touched: BTreeMap<usize, u64>,
+    /// Frames by receive queue since the driver was started, of packets of flows.
+    queues: BTreeMap<usize, u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,11 +98,6 @@ struct Times {
 /// The answer.
 pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> NicDocument {
     let options = &report.options;
-    let by_port: Vec<f64> = report.hz().iter().map(|hz| hz / 1e6).collect();
-    let mut touched = BTreeMap::new();
-    for (place, frames) in report.streams.iter().flat_map(|stream| &stream.touched) {
-        *touched.entry(*place).or_insert(0) += frames;
-    }
     NicDocument {
         good: !is_finding,
         setup: Setup {
@@ -110,6 +120,26 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> NicDocu
             warm_up_s: options.warm_up.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
         },
+        speed: speed(report),
+        slices: report.slices.as_ref().map(|slices| Slices {
+            all: slices.all,
+            not_counted: slices.dry,
+            interval_s: slices.interval.as_secs_f64(),
+            overhead_s: slices.overhead.as_secs_f64(),
+        }),
+        frames: frames(report),
+        latency_s: times(&report.latency()),
+        dma_bytes: report.dma_bytes,
+        device_stalled_s: report.stalled.as_secs_f64(),
+        mistakes: report.notices.iter().map(|(number, notice)| mistake(report, *number, notice)).collect(),
+        interrupted: report.is_interrupted,
+        warnings: warnings.to_vec(),
+    }
+}
+
+fn speed(report: &Report) -> Speed {
+    let by_port: Vec<f64> = report.hz().iter().map(|hz| hz / 1e6).collect();
+    Speed {
         measured_s: report.seconds,
         mpps: by_port.iter().sum(),
         mpps_by_port: by_port,
@@ -117,12 +147,15 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> NicDocu
         cycles_per_packet: report.cycles_per_frame(),
         tsc_hz: report.tsc_hz,
         driver_busy: report.busy,
-        slices: report.slices.as_ref().map(|slices| Slices {
-            all: slices.all,
-            not_counted: slices.dry,
-            interval_s: slices.interval.as_secs_f64(),
-            overhead_s: slices.overhead.as_secs_f64(),
-        }),
+    }
+}
+
+fn frames(report: &Report) -> Frames {
+    let mut touched = BTreeMap::new();
+    for (place, frames) in report.streams.iter().flat_map(|stream| &stream.touched) {
+        *touched.entry(*place).or_insert(0) += frames;
+    }
+    Frames {
         generated: report.total(|stream| stream.generated),
         received: report.total(|stream| stream.counts.received),
         lost_by_nic: report.total(|stream| stream.lost_by_device),
@@ -134,12 +167,6 @@ pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> NicDocu
         untouched: report.total(|stream| stream.counts.untouched),
         touched,
         queues: report.by_queue(),
-        latency_s: times(&report.latency()),
-        dma_bytes: report.dma_bytes,
-        device_stalled_s: report.stalled.as_secs_f64(),
-        mistakes: report.notices.iter().map(|(number, notice)| mistake(report, *number, notice)).collect(),
-        interrupted: report.is_interrupted,
-        warnings: warnings.to_vec(),
     }
 }
 

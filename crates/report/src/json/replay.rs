@@ -152,22 +152,39 @@ struct Facts<'a> {
     difference: &'static str,
     expected_status: Option<i32>,
     found_status: Option<i32>,
+    #[serde(flatten)]
+    place: Position<'a>,
+    #[serde(flatten)]
+    data: Data,
+    expected_call: &'a str,
+    recent: &'a [String],
+    backtrace: &'a [String],
+    detail: String,
+    threads: Vec<Value>,
+}
+
+/// Where the build left the recording.
+#[derive(Serialize)]
+struct Position<'a> {
     process: u16,
     thread: u16,
     record: u64,
     frame: u64,
     call: &'a str,
     fd: i32,
+}
+
+/// The data of the call on both sides.
+#[derive(Serialize)]
+struct Data {
+    /// Position of the first byte that differs.
     byte: Option<u64>,
+    /// Position at which both windows begin.
     window_from: u64,
     expected_hex: String,
     found_hex: String,
+    /// The number that holds the byte.
     number: Option<Value>,
-    expected_call: &'a str,
-    recent: &'a [String],
-    backtrace: &'a [String],
-    detail: String,
-    threads: Vec<Value>,
 }
 
 impl Facts<'_> {
@@ -182,17 +199,21 @@ impl Facts<'_> {
             difference: difference(found.difference),
             expected_status,
             found_status,
-            process: found.process,
-            thread: found.thread,
-            record: found.record,
-            frame: found.frame,
-            call: &found.call,
-            fd: found.fd,
-            byte: found.window.differing,
-            window_from: found.window.from,
-            expected_hex: digits(&found.window.expected),
-            found_hex: digits(&found.window.found),
-            number: found.number().map(number),
+            place: Position {
+                process: found.process,
+                thread: found.thread,
+                record: found.record,
+                frame: found.frame,
+                call: &found.call,
+                fd: found.fd,
+            },
+            data: Data {
+                byte: found.window.differing,
+                window_from: found.window.from,
+                expected_hex: digits(&found.window.expected),
+                found_hex: digits(&found.window.found),
+                number: found.number().map(number),
+            },
             expected_call: &found.expected_call,
             recent: &found.recent,
             backtrace: &found.backtrace,

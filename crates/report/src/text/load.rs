@@ -67,7 +67,7 @@ pub fn text(report: &Report) -> String {
 
 fn connections(report: &Report, line: &mut impl FnMut(&str, String)) {
     let clients = count(report.options.clients as u64, "client");
-    let batch = thousands(report.options.batch as u64);
+    let batch = thousands(report.options.connections.batch as u64);
     line("connected", format!("{} of {clients}, {batch} at a time", thousands(report.connected() as u64)));
     // The last batch finds the server with all others on it.
     let slowest = report.batches.iter().rev().max_by_key(|batch| batch.times_ns.last().copied());

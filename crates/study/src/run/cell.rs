@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use prony_bench::{CommandLine, Input, Options, Output, Reference, Subject, on_cpu, run_of_replay, run_single};
+use prony_bench::{
+    CommandLine, Execution, Input, Options, Output, Reference, RoundLimits, Subject, on_cpu, run_of_replay, run_single,
+};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_replay::{ReplayOptions, Replayer, TrustOptions, Verdict};
@@ -160,24 +162,24 @@ impl CellContext<'_> {
             }],
             reference: Reference::Subject(0),
             plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0, metric: None, tolerates: false },
-            runs: Some(1),
-            rounds_min: 0,
-            rounds_max: None,
+            rounds: RoundLimits::exactly(1),
             stretches: false,
             warmup_runs: 0,
             value_s_min: VALUE_S_MIN,
-            ignore_failure: false,
+            execution: Execution {
+                ignore_failure: false,
+                input: Input::Null,
+                output: Output::Null,
+                placement: Placement {
+                    cpu: task.tuning.pin.map(|cpu| cpu as usize),
+                    fifo_priority: task.tuning.fifo,
+                    ..Placement::default()
+                },
+                randomize_directory: false,
+                environment,
+            },
             duet: false,
             duet_tried_on: None,
-            input: Input::Null,
-            output: Output::Null,
-            placement: Placement {
-                cpu: task.tuning.pin.map(|cpu| cpu as usize),
-                fifo_priority: task.tuning.fifo,
-                ..Placement::default()
-            },
-            randomize_directory: false,
-            environment,
             seed: self.study.seed,
             machine: self.facts.clone(),
             tuning: Value::Null,

@@ -29,28 +29,8 @@ pub struct ImportArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Column with levels of a factor; may be repeated, in order
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub factor: Vec<String>,
-    /// Column with workload names; several are combined
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub workload: Vec<String>,
-    /// Column with machine names
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub machine: Option<String>,
-    /// Column with repeat numbers
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub repeat: Option<String>,
-    /// Column with values
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub value: Option<String>,
-    /// Column with amounts of work, by which values are divided
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub frames: Option<String>,
-
-    /// Column that gets no role; may be repeated
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub ignore: Vec<String>,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
 
     /// Unit of the values: s, ms, us, ns, B, kB, MB, or any other name
     #[arg(long, value_name = "UNIT", help_heading = "Values")]
@@ -74,6 +54,33 @@ pub struct ImportArgs {
     /// Print a summary of the import as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Roles of the columns of a table.
+#[derive(Debug, Args)]
+pub struct ColumnArgs {
+    /// Column with levels of a factor; may be repeated, in order
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub factor: Vec<String>,
+    /// Column with workload names; several are combined
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub workload: Vec<String>,
+    /// Column with machine names
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub machine: Option<String>,
+    /// Column with repeat numbers
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub repeat: Option<String>,
+    /// Column with values
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub value: Option<String>,
+    /// Column with amounts of work, by which values are divided
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub frames: Option<String>,
+
+    /// Column that gets no role; may be repeated
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub ignore: Vec<String>,
 }
 
 const EFFECTS_EXAMPLES: &str = "\

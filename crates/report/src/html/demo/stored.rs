@@ -42,9 +42,17 @@ impl fmt::Display for StoredError {
 impl std::error::Error for StoredError {}
 
 /// A replay as `prony replay --json` prints it, as far as the page shows it.
+#[derive(Debug)]
+pub struct StoredReplay {
+    answer: Answer,
+    /// Facts about the machine; null where the file has none.
+    machine: Value,
+}
+
+/// Result of the replay.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct StoredReplay {
+struct Answer {
     verdict: String,
     reasons: Vec<String>,
     frames: u64,
@@ -60,8 +68,13 @@ pub struct StoredReplay {
     warnings: Vec<String>,
     divergence: Option<StoredDivergence>,
     causes: Vec<StoredCause>,
-    /// Facts about the machine; null where the file has none.
-    pub machine: Value,
+}
+
+/// Where the replay took place.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Origin {
+    machine: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -96,11 +109,23 @@ impl StoredReplay {
     /// # Errors
     /// When it is no JSON of a replay.
     pub fn parse(text: &str) -> Result<StoredReplay, StoredError> {
-        let stored: StoredReplay = serde_json::from_str(text).map_err(|error| StoredError::Json(error.to_string()))?;
-        match stored.verdict.as_str() {
-            "identical" | "tolerant" | "diverged" | "weak" => Ok(stored),
-            _ => Err(StoredError::Verdict(stored.verdict)),
+        let json = |error: serde_json::Error| StoredError::Json(error.to_string());
+        let answer: Answer = serde_json::from_str(text).map_err(json)?;
+        // Read on its own: serde keeps everything in memory before it deserializes flattened structs.
+        let Origin { machine } = serde_json::from_str(text).map_err(json)?;
+        match answer.verdict.as_str() {
+            "identical" | "tolerant" | "diverged" | "weak" => Ok(StoredReplay { answer, machine }),
+            _ => Err(StoredError::Verdict(answer.verdict)),
         }
+    }
+
+    /// The replay that just took place on `machine`. `answer`: its JSON.
+    ///
+    /// # Errors
+    /// When it is no JSON of a replay.
+    pub fn of(answer: Value, machine: Value) -> Result<StoredReplay, StoredError> {
+        let answer = serde_json::from_value(answer).map_err(|error| StoredError::Json(error.to_string()))?;
+        Ok(StoredReplay { answer, machine })
     }
 
     /// What the page shows of it. `frames`: those of the demo.
@@ -108,54 +133,55 @@ impl StoredReplay {
     /// # Errors
     /// When it is the replay of another demo.
     pub fn replay(self, frames: u64) -> Result<Replay, StoredError> {
-        let frames_in_each = self.frames_in_each.unwrap_or(1).max(1);
+        let StoredReplay { answer, machine } = self;
+        let frames_in_each = answer.frames_in_each.unwrap_or(1).max(1);
         // A replay has no frame behind the last whole one, or that one too.
-        let found = self.frames.max(self.divergence.as_ref().map_or(0, |found| found.frame));
+        let found = answer.frames.max(answer.divergence.as_ref().map_or(0, |found| found.frame));
         if found > frames + 1 {
             return Err(StoredError::Frames { found, expected: frames });
         }
-        let wall_s = match (self.wall_s_list.is_empty(), self.wall_s) {
-            (false, _) => self.wall_s_list,
+        let wall_s = match (answer.wall_s_list.is_empty(), answer.wall_s) {
+            (false, _) => answer.wall_s_list,
             (true, Some(wall_s)) => vec![wall_s],
             (true, None) => Vec::new(),
         };
-        let claim = match (self.verdict.as_str(), &self.divergence) {
+        let claim = match (answer.verdict.as_str(), &answer.divergence) {
             ("identical", _) => "Identical".to_owned(),
             ("tolerant", _) => "Tolerant, not identical".to_owned(),
             ("diverged", Some(found)) => format!("Diverged: {}", class(&found.class)),
             ("diverged", None) => "Diverged".to_owned(),
             _ => "Weak: nothing diverged, but the result proves little".to_owned(),
         };
-        let tone = match self.verdict.as_str() {
+        let tone = match answer.verdict.as_str() {
             "identical" => Tone::Good,
             "diverged" => Tone::Bad,
             _ => Tone::Warn,
         };
         let verified = format!(
             "{}, {} verified over {}",
-            count(self.outputs_verified, "output"),
-            count(self.output_bytes_verified, "byte"),
-            count(self.frames, "frame")
+            count(answer.outputs_verified, "output"),
+            count(answer.output_bytes_verified, "byte"),
+            count(answer.frames, "frame")
         );
-        let speed = match (self.speedup, self.wall_s) {
+        let speed = match (answer.speedup, answer.wall_s) {
             (Some(speedup), Some(wall_s)) => format!(
                 "; replayed {} s in {} s ({}× real time), median of {}",
-                significant(self.recorded_s),
+                significant(answer.recorded_s),
                 significant(wall_s),
                 significant(speedup),
-                count(self.replays, "replay")
+                count(answer.replays, "replay")
             ),
             _ => String::new(),
         };
-        let causes = self.causes.into_iter().map(|cause| cause.text).collect();
+        let causes = answer.causes.into_iter().map(|cause| cause.text).collect();
         Ok(Replay {
             verdict: Some(Verdict { tone, claim, basis: verified + &speed }),
-            notes: [self.reasons, self.warnings].concat(),
-            frame_ms: self.frame_ms_list,
+            notes: [answer.reasons, answer.warnings].concat(),
+            frame_ms: answer.frame_ms_list,
             frames_in_each,
             wall_s,
-            machine: self.machine,
-            divergence: self.divergence.map(|found| found.divergence(causes)),
+            machine,
+            divergence: answer.divergence.map(|found| found.divergence(causes)),
         })
     }
 }
@@ -222,7 +248,10 @@ mod tests {
 
     #[test]
     fn the_replay_of_another_demo_is_refused() {
-        let stored = |frames| StoredReplay { verdict: "identical".to_owned(), frames, ..StoredReplay::default() };
+        let stored = |frames| StoredReplay {
+            answer: Answer { verdict: "identical".to_owned(), frames, ..Answer::default() },
+            machine: Value::Null,
+        };
         assert!(stored(11).replay(10).is_ok());
         let error = stored(5000).replay(10).expect_err("it has more frames").to_string();
         assert_eq!(error, "the replay is of 5,000 frames, the demo has 10");
