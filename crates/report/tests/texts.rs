@@ -168,6 +168,33 @@ fn the_headline_is_about_the_workloads_that_were_measured() {
 }
 
 #[test]
+fn the_interval_of_a_headline_is_in_its_terms() {
+    use prony_study::{Direction, Metric};
+    let numbers = |text: &str| -> Vec<f64> {
+        text.split(|letter: char| !letter.is_ascii_digit() && letter != '.')
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    };
+    for (unit, direction) in
+        [("second", Direction::Lower), ("byte", Direction::Lower), ("request/s", Direction::Higher)]
+    {
+        for gain in [0.3, 0.55, 1.81, 3.2] {
+            let mut results = on_one_machine(&[gain, gain * 1.02], 18);
+            results.metric = Metric { unit: unit.to_owned(), direction, ..results.metric };
+            let verdict = report(&results).verdict();
+            let [claimed] = numbers(&verdict.claim)[..] else { panic!("{verdict:?}") };
+            let interval =
+                verdict.basis.split("; ").find(|part| part.starts_with("95 % interval")).expect("an interval");
+            let (low, high) = match numbers(interval.trim_start_matches("95 % interval"))[..] {
+                [low, high, ..] => (low, high),
+                _ => panic!("{verdict:?}"),
+            };
+            assert!((low * 0.99..=high * 1.01).contains(&claimed), "{unit} {gain}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
 fn workloads_that_go_opposite_ways_are_not_called_faster_by_their_mean() {
     // The mean gains, and most of them lose.
     let opposite = on_one_machine(&[0.95, 0.95, 2.0], 18);

@@ -98,6 +98,7 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     };
     let name = &matrix.configurations[best.configuration].name;
     let interval = &best.size.interval;
+    let mut terms = Terms { metric: &matrix.results.metric, is_reversed: false };
     let (tone, claim) = if interval.low > 0.0 && best.size.median > 0.0 {
         (Tone::Good, better(&matrix.results.metric, name, first, best.size.median))
     } else if best.on_each.is_some_and(|(low, _)| low > 0.0) {
@@ -109,6 +110,7 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
             format!("{name} is the same as {first} within {}", percent(MARGIN * 100.0).trim_start_matches('+')),
         )
     } else if interval.high < 0.0 && best.size.median < 0.0 && !interval.low.is_infinite() {
+        terms.is_reversed = true;
         let claim = better(&matrix.results.metric, first, name, -best.size.median);
         let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
         (Tone::Bad, format!("{claim}{among}"))
@@ -119,7 +121,7 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
         }
         (Tone::Warn, claim)
     };
-    Verdict { tone, claim, basis: basis(matrix, findings, best) }
+    Verdict { tone, claim, basis: basis(matrix, findings, best, terms) }
 }
 
 /// The largest main effect that differs significantly from 0. It rests on all cells, so it is shown where no whole
@@ -137,29 +139,48 @@ fn largest_significant(effects: &[Effect]) -> Option<&Effect> {
 fn of_effect(matrix: &Matrix<'_>, effect: &Effect, unclear: &str) -> Verdict {
     let (factor, size) = (&matrix.results.factors[effect.factor], &effect.size);
     let levels = (format!("{} {}", factor.name, factor.levels[effect.to]), &factor.levels[effect.from]);
-    let (tone, claim, ends, range) = if size.median > 0.0 {
-        let claim = better(&matrix.results.metric, &levels.0, levels.1, size.median);
-        (Tone::Good, claim, (size.interval.low, size.interval.high), (size.min, size.max))
-    } else {
+    let terms = Terms { metric: &matrix.results.metric, is_reversed: size.median <= 0.0 };
+    let (tone, claim) = if terms.is_reversed {
         let name = format!("{} {}", factor.name, factor.levels[effect.from]);
-        let claim = better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.median);
-        (Tone::Bad, claim, (-size.interval.high, -size.interval.low), (-size.max, -size.min))
+        (Tone::Bad, better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.median))
+    } else {
+        (Tone::Good, better(&matrix.results.metric, &levels.0, levels.1, size.median))
     };
     let interval = match size.interval.width().is_finite() {
-        true => format!("95 % interval {}", ratios(ends.0, ends.1)),
+        true => format!("95 % interval {}", terms.ratios(size.interval.low, size.interval.high)),
         false => "too few for an interval".to_owned(),
     };
     let unclear = unclear.replacen('U', "u", 1);
-    let basis = format!("{interval} {}, range {}; {unclear}", scope(size), ratios(range.0, range.1));
+    let basis = format!("{interval} {}, range {}; {unclear}", scope(size), terms.ratios(size.min, size.max));
     Verdict { tone, claim, basis }
+}
+
+/// The terms of a claim: what is a ratio of what. Every figure beside a claim is in its terms.
+#[derive(Debug, Clone, Copy)]
+struct Terms<'a> {
+    metric: &'a prony_study::Metric,
+    /// The claim says what the first one is beside the other.
+    is_reversed: bool,
+}
+
+impl Terms<'_> {
+    /// Two ends of a range of log ratios, where more is better, as the claim has its own ratio.
+    fn ratios(self, low: f64, high: f64) -> String {
+        // Of a time, how many times as fast; of anything else the ratio of its values, which is less where less is better.
+        let is_inverse = !is_time(self.metric) && self.metric.direction == Direction::Lower;
+        let (low, high) = if self.is_reversed != is_inverse { (-high, -low) } else { (low, high) };
+        ratios(low, high)
+    }
+}
+
+fn is_time(metric: &prony_study::Metric) -> bool {
+    metric.direction == Direction::Lower && matches!(metric.unit.as_str(), "second" | "s" | "ms" | "µs" | "us" | "ns")
 }
 
 /// `2.83× as fast as`, or in per cent where it is less than half.
 fn better(metric: &prony_study::Metric, name: &str, first: &str, log_ratio: f64) -> String {
-    let is_time = metric.direction == Direction::Lower
-        && matches!(metric.unit.as_str(), "second" | "s" | "ms" | "µs" | "us" | "ns");
     let ratio = log_ratio.exp();
-    match (is_time, ratio >= 1.5) {
+    match (is_time(metric), ratio >= 1.5) {
         (true, true) => format!("{name} is {}× as fast as {first}", significant(ratio)),
         (true, false) => format!("{name} is {} faster than {first}", unsigned(percent(log_ratio.exp_m1() * 100.0))),
         (false, _) => {
@@ -184,24 +205,24 @@ fn unsigned(text: String) -> String {
 }
 
 /// `2.48–3.19× over 6 machines; all 18 machine × workload pairs better`.
-fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
+fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast, terms: Terms<'_>) -> String {
     let size = &best.size;
     let units = size.units.len();
     let what = over(size.over);
     let range = match units {
         1 => format!("on one {what}"),
-        _ => format!("{} over {}", ratios(size.min, size.max), count(units, what)),
+        _ => format!("{} over {}", terms.ratios(size.min, size.max), count(units, what)),
     };
     let mut parts = vec![range];
     if let Some((low, high)) = best.on_each.filter(|_| !size.interval.excludes(0.0)) {
-        parts.push(format!("95 % interval on each {}; too few for an interval over machines", ratios(low, high)));
+        parts.push(format!("95 % interval on each {}; too few for an interval over machines", terms.ratios(low, high)));
     } else if size.interval.width().is_finite() {
         let together = match findings.against_first.len() {
             1 => String::new(),
             2 => " for both comparisons together".to_owned(),
             n => format!(" for all {n} comparisons together"),
         };
-        let interval = ratios(size.interval.low, size.interval.high);
+        let interval = terms.ratios(size.interval.low, size.interval.high);
         parts.push(match is_of_these(size) {
             true => format!(
                 "95 % interval {interval} on these workloads, over {}{together}",
@@ -209,7 +230,7 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
             ),
             false => format!("95 % interval {interval}{together}"),
         });
-        parts.extend(of_others(size));
+        parts.extend(of_others(size, terms));
     } else {
         parts.push("too few for an interval".to_owned());
     }
@@ -241,10 +262,10 @@ fn scope(size: &Size) -> String {
 }
 
 /// Sentence about workloads that were not measured, on one machine.
-fn of_others(size: &Size) -> Option<String> {
+fn of_others(size: &Size, terms: Terms<'_>) -> Option<String> {
     match (size.of, size.others, size.units.len()) {
         (Over::Repeats, Some(others), _) => {
-            Some(format!("for other workloads like these {}", ratios(others.low, others.high)))
+            Some(format!("for other workloads like these {}", terms.ratios(others.low, others.high)))
         }
         (Over::Repeats, None, 2) if is_of_these(size) => {
             Some("two are too few for an interval for other workloads".to_owned())

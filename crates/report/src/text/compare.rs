@@ -243,7 +243,7 @@ fn typical_by(benchmark: &Benchmark, one: &Compared<'_>) -> String {
     }
 }
 
-/// `20.13 ms, n = 93`, the median of all values.
+/// `20.13 ms, n = 93`: what is typical, and the number of values.
 pub fn typical(benchmark: &Benchmark) -> String {
     match benchmark.values().count() {
         0 => centre(benchmark),
@@ -251,15 +251,14 @@ pub fn typical(benchmark: &Benchmark) -> String {
     }
 }
 
-/// `20.13 ms`, the median of all values.
+/// `20.13 ms`: what is typical.
 pub fn centre(benchmark: &Benchmark) -> String {
-    let values: Vec<f64> = benchmark.values().collect();
     let unit = match benchmark.unit_name() {
         // The head of the table says it.
         "allocation" => "integer",
         unit => unit,
     };
-    median(&values).map_or_else(|| "no values".to_owned(), |centre| Quantity::of(centre, unit).value(centre))
+    benchmark.centre().map_or_else(|| "no values".to_owned(), |centre| Quantity::of(centre, unit).value(centre))
 }
 
 /// Comparisons by the metric, by the value of --group-by, and by the verdict, each with its heading.

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::describe::quantile::median;
 use crate::files::memory;
 use crate::metric::Metric;
 
@@ -335,6 +336,13 @@ impl Benchmark {
             runs: Vec::new(),
             subject: None,
         }
+    }
+
+    /// What is typical: the median of the medians of its processes, of whose differences a comparison speaks; of only one process the
+    /// median of its values. `None` without values.
+    pub fn centre(&self) -> Option<f64> {
+        let medians: Vec<f64> = self.clusters().iter().filter_map(|values| median(values)).collect();
+        median(&medians)
     }
 
     /// All values, in the order in which they were measured; those of one process are one cluster.
