@@ -91,7 +91,9 @@ impl<'a> RunContext<'a> {
         phase: Phase,
     ) -> Result<Observation, MeasureError> {
         self.prepare(subject)?;
-        self.run_prepared(subject, randomization, phase)
+        let observation = self.run_prepared(subject, randomization, phase)?;
+        self.conclude(subject)?;
+        Ok(observation)
     }
 
     /// Runs the command that precedes each run, not measured.
@@ -100,6 +102,14 @@ impl<'a> RunContext<'a> {
             self.shell(subject, prepare, Phase::Prepare)?;
         }
         if self.is_interrupted() { Err(MeasureError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Runs the command that follows each run, not measured.
+    pub fn conclude(&self, subject: usize) -> Result<(), MeasureError> {
+        match &self.options.subjects[subject].conclude {
+            Some(conclude) => self.shell(subject, conclude, Phase::Conclude),
+            None => Ok(()),
+        }
     }
 
     /// Runs a command that is prepared once.
@@ -121,8 +131,7 @@ impl<'a> RunContext<'a> {
                     None => MeasureError::Interrupted,
                 });
             }
-            _ if self.options.execution.ignore_failure => {}
-            Ended::Exited(0) => {}
+            ended if self.options.execution.accepted.takes(ended) => {}
             Ended::Exited(code) => return Err(failed(Problem::Exited(code), self.stderr_tail())),
             Ended::Signalled(signal) => return Err(failed(Problem::Signalled(signal), self.stderr_tail())),
         }

@@ -92,10 +92,16 @@ impl Partner {
         if self.ask.send(request).is_err() {
             return [gone(), gone()];
         }
-        with_metronome(self.cpu, || {
+        let mut observed = with_metronome(self.cpu, || {
             let of_second = context.run_prepared(second, randomization, phase);
             [self.answers.recv().unwrap_or_else(|_| gone()), of_second]
-        })
+        });
+        for (subject, observed) in [first, second].into_iter().zip(&mut observed) {
+            if let (Ok(_), Err(error)) = (&observed, context.conclude(subject)) {
+                *observed = Err(error);
+            }
+        }
+        observed
     }
 }
 

@@ -50,6 +50,8 @@ pub enum Phase {
     Trial,
     /// A measured run, counted from 1.
     Run(usize),
+    /// The command that follows each run; not measured.
+    Conclude,
     /// Command once after the last run.
     Cleanup,
 }
@@ -62,6 +64,7 @@ impl fmt::Display for Phase {
             Phase::WarmUp(run) => write!(f, "warm-up {run}"),
             Phase::Trial => f.write_str("trial run"),
             Phase::Run(run) => write!(f, "run {run}"),
+            Phase::Conclude => f.write_str("conclude"),
             Phase::Cleanup => f.write_str("cleanup"),
         }
     }

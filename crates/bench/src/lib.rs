@@ -35,7 +35,7 @@ pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, DemoSource, bench_demo
 pub use duet::{duet_cpu, on_cpu};
 pub use error::{BenchError, Failed, Phase, Problem};
 pub use measured::{Commands, Demos, Measured, OnDemo, Suite};
-pub use options::{Execution, Input, Options, Output, Reference, RoundLimits, Subject};
+pub use options::{Accepted, Execution, Input, Options, Output, Reference, RoundLimits, Subject};
 pub use report::{Comparison, Ended, Event, Ranking, Report, Round, Warning};
 pub use rounds::bench;
 pub use selftest::{RESOLUTIONS_S, Resolution, Selftest, WORK_S, selftest};

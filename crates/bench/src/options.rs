@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use prony_machine::process::Placement;
+use prony_machine::process::{Ended, Placement};
 use prony_stats::judge::Plan;
 use prony_stats::samples::Circumstances;
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub struct Subject {
     pub command: CommandLine,
     /// Command before each run, not measured; text for `sh`.
     pub prepare: Option<String>,
+    /// Command after each run, not measured; text for `sh`.
+    pub conclude: Option<String>,
     /// Command once before the first run; text for `sh`.
     pub setup: Option<String>,
     /// Command once after the last run; text for `sh`.
@@ -86,11 +88,34 @@ impl RoundLimits {
     }
 }
 
+/// Exit codes besides 0 with which a run counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Accepted {
+    /// None: such a run ends the bench.
+    #[default]
+    None,
+    /// These.
+    Codes(Vec<i32>),
+    /// All of them, and deaths by a signal.
+    All,
+}
+
+impl Accepted {
+    /// True if a run that ended so counts.
+    pub(crate) fn takes(&self, ended: Ended) -> bool {
+        match (self, ended) {
+            (_, Ended::Exited(0)) | (Accepted::All, _) => true,
+            (Accepted::Codes(codes), Ended::Exited(code)) => codes.contains(&code),
+            _ => false,
+        }
+    }
+}
+
 /// How each command runs: streams, environment, directory, CPU.
 #[derive(Debug, Clone)]
 pub struct Execution {
-    /// Go on when a command ends with another code than 0.
-    pub ignore_failure: bool,
+    /// Exit codes that are accepted besides 0.
+    pub accepted: Accepted,
     /// Standard input of every run.
     pub input: Input,
     /// Standard output of every run.

@@ -88,9 +88,9 @@ impl Script {
         let words = [self.interpreter.as_str(), "-c", worker::RUNNER, &number].into_iter().map(OsString::from);
         let words = words.chain(self.words.iter().map(OsString::from)).collect();
         let command = CommandLine::of_words(words)?;
-        let (prepare, setup, cleanup, template) = (None, None, None, None);
+        let (prepare, conclude, setup, cleanup, template) = (None, None, None, None, None);
         let (name, parameters) = (self.name.clone(), BTreeMap::new());
-        Ok(Subject { name, command, prepare, setup, cleanup, template, parameters })
+        Ok(Subject { name, command, prepare, conclude, setup, cleanup, template, parameters })
     }
 }
 

@@ -85,7 +85,7 @@ mod tests {
     use prony_stats::judge::Plan;
 
     use super::*;
-    use crate::{CommandLine, Execution, Input, Output, Reference, RoundLimits, Subject};
+    use crate::{Accepted, CommandLine, Execution, Input, Output, Reference, RoundLimits, Subject};
 
     fn options(command: &str) -> Options {
         Options {
@@ -93,6 +93,7 @@ mod tests {
                 name: "a".to_owned(),
                 command: CommandLine::through_shell(command, "/bin/sh").expect("sh is everywhere"),
                 prepare: None,
+                conclude: None,
                 setup: None,
                 cleanup: None,
                 template: None,
@@ -105,7 +106,7 @@ mod tests {
             warmup_runs: 0,
             value_s_min: 0.01,
             execution: Execution {
-                ignore_failure: false,
+                accepted: Accepted::None,
                 input: Input::Null,
                 output: Output::Null,
                 placement: Placement::default(),

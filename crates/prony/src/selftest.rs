@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use prony_bench::{
-    CommandLine, Ended, Event, Execution, Input, Options, Output, RESOLUTIONS_S, Reference, RoundLimits, Selftest,
-    Subject, WORK_S,
+    Accepted, CommandLine, Ended, Event, Execution, Input, Options, Output, RESOLUTIONS_S, Reference, RoundLimits,
+    Selftest, Subject, WORK_S,
 };
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
@@ -46,7 +46,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         warmup_runs: 1,
         value_s_min: 0.1,
         execution: Execution {
-            ignore_failure: false,
+            accepted: Accepted::None,
             input: Input::Null,
             output: Output::Null,
             placement: Placement {
@@ -101,7 +101,16 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
 
 fn subject(name: &str, command: CommandLine) -> Subject {
     let parameters = std::collections::BTreeMap::new();
-    Subject { name: name.to_owned(), command, prepare: None, setup: None, cleanup: None, template: None, parameters }
+    Subject {
+        name: name.to_owned(),
+        command,
+        prepare: None,
+        conclude: None,
+        setup: None,
+        cleanup: None,
+        template: None,
+        parameters,
+    }
 }
 
 /// Ourselves, computing for about [`WORK_S`].

@@ -145,7 +145,7 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
 fn execution(args: &BenchArgs) -> Result<Execution, Failure> {
     let run = &args.execution;
     Ok(Execution {
-        ignore_failure: run.ignore_failure,
+        accepted: run.ignore_failure.clone().unwrap_or_default(),
         input: match run.input.as_str() {
             "null" => Input::Null,
             file => {
@@ -176,7 +176,7 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
     let BenchArgs { plan, execution: run, .. } = args;
     let metric = matches!(plan.metric, Some(Metric::Wall | Metric::Rss));
     let said = run.duet || run.no_duet || plan.runs.is_some() || plan.max_runs.is_some() || metric;
-    let apart = run.fifo || args.python.is_used() || !args.hooks.prepare.is_empty();
+    let apart = run.fifo || args.python.is_used() || !args.hooks.prepare.is_empty() || !args.hooks.conclude.is_empty();
     let prints = run.show_output || !matches!(run.output.as_str(), "null" | "pipe");
     if said || apart || prints { None } else { run.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }

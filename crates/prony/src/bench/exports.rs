@@ -10,7 +10,7 @@ use prony_bench::Measured;
 use prony_machine::own;
 use prony_report::junit::{self, Case};
 use prony_report::{drawing_of_bench, markdown, page_of_bench};
-use prony_stats::export;
+use prony_stats::export::{self, Markup};
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 
 use crate::cli::BenchArgs;
@@ -24,6 +24,8 @@ pub struct Exports {
     partial: Option<Partial>,
     hyperfine: Option<NewFile>,
     markdown: Option<NewFile>,
+    asciidoc: Option<NewFile>,
+    org: Option<NewFile>,
     csv: Option<NewFile>,
     svg: Option<NewFile>,
     junit: Option<NewFile>,
@@ -43,6 +45,8 @@ impl Exports {
             partial: args.exports.export_json.as_deref().map(Partial::beside),
             hyperfine: create(&args.exports.export_hyperfine)?,
             markdown: create(&args.exports.export_markdown)?,
+            asciidoc: create(&args.exports.export_asciidoc)?,
+            org: create(&args.exports.export_orgmode)?,
             csv: create(&args.exports.export_csv)?,
             svg: create(&args.exports.svg)?,
             junit: create(&args.exports.export_junit)?,
@@ -80,10 +84,15 @@ impl Exports {
         if let Some(file) = self.csv.filter(|_| has_samples) {
             write(file, export::csv(&samples).as_bytes())?;
         }
-        if let Some(file) = self.markdown {
-            match measured {
-                Measured::Demos(demos) => write(file, markdown::demos::markdown(demos, VERSION).as_bytes())?,
-                _ if has_samples => write(file, export::markdown(&samples, &relative, metric).as_bytes())?,
+        let tables = [(self.markdown, Markup::Markdown), (self.asciidoc, Markup::AsciiDoc), (self.org, Markup::Org)];
+        for (file, markup) in tables {
+            match (file, measured) {
+                (Some(file), Measured::Demos(demos)) if markup == Markup::Markdown => {
+                    write(file, markdown::demos::markdown(demos, VERSION).as_bytes())?;
+                }
+                (Some(file), _) if has_samples => {
+                    write(file, export::table(markup, &samples, &relative, metric).as_bytes())?;
+                }
                 _ => {}
             }
         }

@@ -26,11 +26,13 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             commands * combinations.len()
         )));
     }
-    if args.hooks.prepare.len() > 1 && args.hooks.prepare.len() != commands {
-        return Err(Failure::new(format!(
-            "expected one --prepare, or one for each of {commands} commands, found {}",
-            args.hooks.prepare.len()
-        )));
+    for (flag, texts) in [("--prepare", &args.hooks.prepare), ("--conclude", &args.hooks.conclude)] {
+        if texts.len() > 1 && texts.len() != commands {
+            return Err(Failure::new(format!(
+                "expected one {flag}, or one for each of {commands} commands, found {}",
+                texts.len()
+            )));
+        }
     }
     if args.hooks.setup.len() > 1 && args.python.statements.is_empty() && args.hooks.setup.len() != commands {
         return Err(Failure::new(format!(
@@ -79,6 +81,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             .iter()
             .chain(&args.python.statements)
             .chain(&args.hooks.prepare)
+            .chain(&args.hooks.conclude)
             .any(|text| text.contains(&place))
         {
             return Err(Failure::new(format!("no command has `{place}`"))
@@ -144,8 +147,10 @@ pub fn reference(args: &BenchArgs, subjects: &[Subject]) -> Result<Reference, Fa
         [] => {
             let known =
                 subjects.iter().enumerate().map(|(place, subject)| format!("{} `{}`", letter(place), subject.name));
-            Err(Failure::new(format!("--reference: no command is called `{name}`"))
-                .hint(format!("commands are {}", known.collect::<Vec<_>>().join(", "))))
+            Err(Failure::new(format!("--reference: no command is called `{name}`")).hint(format!(
+                "commands are {}; to run another one, give it as a command, too",
+                known.collect::<Vec<_>>().join(", ")
+            )))
         }
         several => Err(Failure::new(format!("--reference: {} commands are called `{name}`", several.len()))
             .hint(format!("use one of their letters, such as {}", letter(several[0])))),
@@ -160,11 +165,12 @@ fn subject(
     values: &BTreeMap<String, String>,
 ) -> Subject {
     let of = |texts: &'_ [String]| if texts.len() > 1 { texts.get(place).cloned() } else { texts.first().cloned() };
-    let (prepare, setup) = (of(&args.hooks.prepare), of(&args.hooks.setup));
+    let (prepare, conclude, setup) = (of(&args.hooks.prepare), of(&args.hooks.conclude), of(&args.hooks.setup));
     Subject {
         name,
         command,
         prepare: prepare.map(|text| filled(&text, values)),
+        conclude: conclude.map(|text| filled(&text, values)),
         template: None,
         setup: setup.map(|text| filled(&text, values)),
         cleanup: args.hooks.cleanup.as_ref().map(|text| filled(text, values)),

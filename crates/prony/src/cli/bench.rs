@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::UnknownArgumentValueParser;
+use prony_bench::Accepted;
 use prony_bench::parameters::Parameter;
 use prony_stats::Metric;
 
@@ -46,7 +48,7 @@ pub struct BenchArgs {
     pub commands: Vec<String>,
 
     /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
     pub demo: Vec<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
@@ -73,6 +75,8 @@ pub struct BenchArgs {
     pub exports: ExportArgs,
     #[command(flatten)]
     pub amounts: AmountArgs,
+    #[command(flatten)]
+    pub unknown: UnknownArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -149,6 +153,9 @@ pub struct HookArgs {
     /// statements, all of them for each
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub setup: Vec<String>,
+    /// Run CMD after each run, not timed; one for all commands, or one per command
+    #[arg(short = 'C', long, value_name = "CMD", help_heading = "Commands to run")]
+    pub conclude: Vec<String>,
     /// Run CMD once after the last run of each command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
@@ -184,7 +191,7 @@ pub struct PythonArgs {
     )]
     pub statements: Vec<String>,
     /// Run each benchmark of a Python script that uses pyperf.Runner, with the script's arguments; scripts are compared
-    #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items"], help_heading = "Commands to run")]
     pub pyperf: Vec<String>,
     /// Interpreter for --python and --pyperf; two interpreters are compared
     #[arg(long, value_name = "PROGRAM", requires = "python_code", help_heading = "Commands to run")]
@@ -203,9 +210,9 @@ pub struct ExecutionArgs {
     /// Show the output of commands; same as --output=inherit
     #[arg(long, conflicts_with = "output", help_heading = "Execution")]
     pub show_output: bool,
-    /// Accept runs with a non-zero exit code
-    #[arg(short, long, help_heading = "Execution")]
-    pub ignore_failure: bool,
+    /// Accept runs with a non-zero exit code, or with one of these codes only: 1,42
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = accepted, help_heading = "Execution")]
+    pub ignore_failure: Option<Accepted>,
     /// Run on this CPU only
     #[arg(long, value_name = "CPU", help_heading = "Execution")]
     pub pin: Option<usize>,
@@ -238,6 +245,12 @@ pub struct ExportArgs {
     /// Write a Markdown table to FILE; with --demo, made for a comment on a pull request
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<PathBuf>,
+    /// Write a table in AsciiDoc to FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Output")]
+    pub export_asciidoc: Option<PathBuf>,
+    /// Write a table for Org mode to FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Output")]
+    pub export_orgmode: Option<PathBuf>,
     /// Write each comparison as a test case to FILE, in the format of JUnit
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_junit: Option<PathBuf>,
@@ -265,6 +278,17 @@ pub struct AmountArgs {
     /// Items processed per run: report items/s
     #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
     pub items: Option<f64>,
+}
+
+/// Flags of hyperfine that have no counterpart: each is refused with what to do instead.
+#[derive(Debug, Args)]
+pub struct UnknownArgs {
+    #[arg(short = 'u', long, hide = true, value_parser = UnknownArgumentValueParser::suggest("times are printed in the unit that fits; --export-json and --export-csv have seconds"))]
+    time_unit: Option<String>,
+    #[arg(long, hide = true, value_parser = UnknownArgumentValueParser::suggest("there are no colours; 2>/dev/null hides progress and warnings"))]
+    style: Option<String>,
+    #[arg(long, hide = true, value_parser = UnknownArgumentValueParser::suggest("the fastest comes first; with --reference commands stay in their order"))]
+    sort: Option<String>,
 }
 
 const SELFTEST_EXAMPLES: &str = "\
@@ -312,6 +336,17 @@ pub struct SelftestArgs {
 pub struct WorkArgs {
     /// Steps of integer arithmetic
     pub steps: u64,
+}
+
+/// Reads which exit codes are accepted besides 0: `all`, or some with commas between them.
+fn accepted(text: &str) -> Result<Accepted, String> {
+    if text == "all" || text == "all-non-zero" {
+        return Ok(Accepted::All);
+    }
+    let codes: Result<Vec<i32>, _> = text.split(',').map(|code| code.trim().parse::<u8>().map(i32::from)).collect();
+    codes
+        .map(Accepted::Codes)
+        .map_err(|_| "expected exit codes from 0 to 255 with commas between them, or `all`".to_owned())
 }
 
 /// Reads `5%`, `0.5 %` or `0.05` as a share.

@@ -262,3 +262,58 @@ fn commands_that_differ_in_what_comes_before_them_only_are_distinguished() {
         assert!(table.contains(&format!("| `{name}` |")), "{table}");
     }
 }
+
+#[test]
+fn a_command_follows_each_run() {
+    let scratch = scratch();
+    let conclude = "echo after >> steps";
+    let flags = ["bench", "--runs", "3", "--warmup", "1", "--shell", "--prepare", "echo before >> steps"];
+    let answer = scratch.prony(&[&flags[..], &["--conclude", conclude, "echo run >> steps"]].concat());
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let steps = std::fs::read_to_string(scratch.file("steps")).expect("commands have written it");
+    assert_eq!(steps, "before\nrun\nafter\n".repeat(4));
+    let failing = scratch.prony(&["bench", "--runs", "3", "-C", "exit 9", "true"]);
+    assert!(failing.code == Some(2) && failing.stderr.contains("conclude"), "{failing:?}");
+}
+
+#[test]
+fn exit_codes_are_accepted_by_their_numbers() {
+    let scratch = scratch();
+    let run = |flag: &str, code: &str| {
+        let command = format!("exit {code}");
+        scratch.prony(&["bench", "--runs", "2", "--shell", flag, &command])
+    };
+    assert_eq!(run("--ignore-failure=3,4", "4").code, Some(0));
+    let other = run("--ignore-failure=3,4", "5");
+    assert!(other.code == Some(2) && other.stderr.contains("found 5"), "{other:?}");
+    for all in ["--ignore-failure", "-i", "--ignore-failure=all-non-zero"] {
+        assert_eq!(run(all, "5").code, Some(0), "{all}");
+    }
+    let nonsense = run("--ignore-failure=x", "0");
+    assert!(nonsense.code == Some(2) && nonsense.stderr.contains("expected exit codes"), "{nonsense:?}");
+}
+
+#[test]
+fn tables_are_written_in_other_markup() {
+    let scratch = scratch();
+    let files = ["--export-asciidoc", "t.adoc", "--export-orgmode", "t.org"];
+    let answer = scratch.prony(&[&["bench", "--runs", "2"], &files[..], &["true"]].concat());
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let read = |name: &str| std::fs::read_to_string(scratch.file(name)).expect("it was written");
+    assert!(read("t.adoc").starts_with("[cols=\"<,>,>,>,>,>\", options=\"header\"]\n|===\n| Command\n"));
+    assert!(read("t.org").contains("\n|--+--+--+--+--+--|\n| =true= | "), "{}", read("t.org"));
+}
+
+#[test]
+fn flags_of_hyperfine_without_a_counterpart_say_what_to_do() {
+    let scratch = scratch();
+    let cases = [
+        ("--time-unit", "--export-json and --export-csv have seconds"),
+        ("--style", "no colours"),
+        ("--sort", "--reference"),
+    ];
+    for (flag, expected) in cases {
+        let answer = scratch.prony(&["bench", flag, "x", "true"]);
+        assert!(answer.code == Some(2) && answer.stderr.contains(expected), "{flag}: {answer:?}");
+    }
+}

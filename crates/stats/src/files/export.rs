@@ -1,12 +1,12 @@
-//! Samples for other tools: hyperfine's JSON, tables in CSV and Markdown.
+//! Samples for other tools: hyperfine's JSON, tables in CSV, Markdown, AsciiDoc and Org.
 
 mod csv;
 mod hyperfine;
-mod markdown;
+mod markup;
 
 pub use csv::csv;
 pub use hyperfine::hyperfine;
-pub use markdown::markdown;
+pub use markup::{Markup, table};
 
 use serde::Serialize;
 

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use prony_bench::{
-    CommandLine, Execution, Input, Options, Output, Reference, RoundLimits, Subject, on_cpu, run_of_replay, run_single,
+    Accepted, CommandLine, Execution, Input, Options, Output, Reference, RoundLimits, Subject, on_cpu, run_of_replay,
+    run_single,
 };
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
@@ -155,6 +156,7 @@ impl CellContext<'_> {
                 name: self.name(claim),
                 command,
                 prepare: None,
+                conclude: None,
                 setup: None,
                 cleanup: None,
                 template: None,
@@ -167,7 +169,7 @@ impl CellContext<'_> {
             warmup_runs: 0,
             value_s_min: VALUE_S_MIN,
             execution: Execution {
-                ignore_failure: false,
+                accepted: Accepted::None,
                 input: Input::Null,
                 output: Output::Null,
                 placement: Placement {

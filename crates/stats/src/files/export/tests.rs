@@ -75,14 +75,14 @@ fn fields_and_cells_hold_whatever_a_command_holds() {
         "command,mean,stddev,median,user,system,min,max,\"parameter_a,b\"\n\
          \"echo \"\"a,b\"\" | tr `id -u` x\",0.011485692,,0.011485692,0.001292,0,0.011485692,0.011485692,1\n"
     );
-    let table = markdown(&samples, &[], None);
+    let table = super::table(Markup::Markdown, &samples, &[], None);
     assert!(table.contains("| `` echo \"a,b\" \\| tr `id -u` x `` | 11.5 | 11.5 | 11.5 | 1 | 1 |"), "{table}");
 }
 
 #[test]
 fn a_relative_time_has_its_interval() {
     let relative = Interval { estimate: 0.5, low: 0.4, high: 0.6, confidence: 0.95, n: 8 };
-    insta::assert_snapshot!(markdown(&samples("hyperfine-2.0.json"), &[None, Some(relative)], None));
+    insta::assert_snapshot!(table(Markup::Markdown, &samples("hyperfine-2.0.json"), &[None, Some(relative)], None));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_does_not_take_time_is_left_out() {
     let mut samples = samples("hyperfine-2.0.json");
     samples.benchmarks[0].unit = Unit::Byte;
     assert_eq!(csv(&samples).lines().count(), 2);
-    assert!(!markdown(&samples, &[], None).contains("sleep 0.01"));
+    assert!(!table(Markup::Markdown, &samples, &[], None).contains("sleep 0.01"));
 }
 
 #[test]
@@ -115,14 +115,25 @@ fn a_name_that_was_given_reaches_every_export_and_a_number_is_no_name() {
     assert_eq!(json["results"][0]["command"], command.as_str());
     assert_eq!(json["results"][1]["command"], "release #3 build");
     assert!(csv(&samples).contains("\nrelease #3 build,"), "{}", csv(&samples));
-    assert!(markdown(&samples, &[], None).contains("| `release #3 build` |"));
+    assert!(table(Markup::Markdown, &samples, &[], None).contains("| `release #3 build` |"));
 }
 
 #[test]
 fn a_ratio_of_something_else_than_the_times_beside_it_says_so() {
-    let of = |metric| markdown(&samples("hyperfine-2.0.json"), &[], Some(metric));
+    let of = |metric| table(Markup::Markdown, &samples("hyperfine-2.0.json"), &[], Some(metric));
     assert!(
         of(Metric::Rss).starts_with("| Command | Mean ± σ [") && of(Metric::Rss).contains("| Relative peak memory |\n")
     );
     assert!(of(Metric::Wall).contains("| Relative |\n"));
+}
+
+#[test]
+fn other_markup_keeps_commands_in_their_cells() {
+    let samples = samples("hyperfine-2.0.json");
+    insta::assert_snapshot!("asciidoc", table(Markup::AsciiDoc, &samples, &[], None));
+    insta::assert_snapshot!("org", table(Markup::Org, &samples, &[], None));
+    for markup in [Markup::AsciiDoc, Markup::Org] {
+        let code = markup.code("a | b `c` = {d}\n<e> :: +f+");
+        assert!(!code.contains(['|', '\n']), "{code}");
+    }
 }
