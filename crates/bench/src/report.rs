@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prony_machine::Quota;
 use prony_machine::process::{Counter, NoWait};
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::Rank;
@@ -96,6 +97,8 @@ pub enum Warning {
         /// Reason why it is unknown.
         reason: NoWait,
     },
+    /// A CPU quota stopped everything for a time.
+    Throttled(Quota),
     /// Runs that take hardly longer than starting a process.
     Short {
         /// Name of the command in reports.
@@ -130,6 +133,12 @@ impl fmt::Display for Warning {
                 };
                 write!(f, "`{name}` has {what}{why}: judged by wall time")
             }
+            Warning::Throttled(Quota { cpus, periods, throttled, stopped_s, .. }) => write!(
+                f,
+                "the CPU quota of this container or service, {cpus:.2} CPUs, stopped everything in {throttled} of {periods} periods, \
+                 for {stopped_s:.2} s: raise it (docker --cpus, limits.cpu of Kubernetes, CPUQuota= of systemd), or judge by \
+                 --metric cpu"
+            ),
             Warning::Short { name, wall_s } => {
                 write!(f, "a run of `{name}` takes {:.2} ms, much of which is process start-up", wall_s * 1e3)
             }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use prony_machine::Interrupt;
 use prony_machine::process::NoWait;
+use prony_machine::{Interrupt, Quota, Tree, cpu_quota};
 use prony_stats::Metric;
 use prony_stats::judge::{Plan, Progress};
 use prony_stats::pairing::Pairing;
@@ -137,6 +137,8 @@ struct Tally {
     wall_ns: u64,
     wait_ns: u64,
     wait_unknown: bool,
+    /// CPU quota of this process before the first run.
+    quota: Option<Quota>,
     /// Commands waited for each other, which is no contention.
     duet: bool,
     /// Sums of each command, in the order of the subjects.
@@ -196,7 +198,11 @@ impl<'a> Bench<'a> {
             rounds: 0,
             first: Some(Vec::new()),
             variance: None,
-            tally: Tally { subjects: vec![SubjectTally::default(); options.subjects.len()], ..Tally::default() },
+            tally: Tally {
+                subjects: vec![SubjectTally::default(); options.subjects.len()],
+                quota: cpu_quota(&Tree::machine()),
+                ..Tally::default()
+            },
             suitable: None,
             tried: None,
         }
@@ -480,6 +486,8 @@ impl<'a> Bench<'a> {
 
     fn warnings(&self, summaries: &[Option<Summary>]) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        let quota = self.tally.quota.zip(cpu_quota(&Tree::machine())).map(|(before, now)| now.since(before));
+        warnings.extend(quota.filter(|quota| quota.throttled > 0).map(Warning::Throttled));
         let by_process = self.options.duet || self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
         for ((subject, tally), summary) in self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries) {
             let &SubjectTally { failed, runs, threads, children, no_wait } = tally;

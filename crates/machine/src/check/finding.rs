@@ -19,6 +19,10 @@ pub enum Disturbance {
     MemoryPressure,
     /// Tasks of the machine wait for disks.
     IoPressure,
+    /// A CPU quota of a control group stops its processes.
+    CpuQuota,
+    /// A control group may have no more memory than this.
+    MemoryLimit,
     /// The clock frequency of the CPU varies.
     Frequency,
     /// Turbo depends on heat and neighbours.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::contention::{CpuTimes, Wait, cpu_times, pressure_us, queue_wait_ns, wait_on};
+use crate::control_limits::{Quota, cpu_quota};
 use crate::facts::{CPUFREQ, online, siblings};
 use crate::{CpuSet, Tree};
 
@@ -17,6 +18,7 @@ pub(super) struct Look {
     pub(super) pressure_us: [Option<u64>; 3],
     pub(super) queue_wait_ns: Option<u64>,
     pub(super) throttled: Option<u64>,
+    pub(super) quota: Option<Quota>,
 }
 
 /// Difference between two readings of the counters.
@@ -56,6 +58,7 @@ impl Look {
             pressure_us: ["cpu", "memory", "io"].map(|resource| pressure_us(tree, resource, "some")),
             queue_wait_ns: queue_wait_ns(tree, Some(cpu)),
             throttled: (!counts.is_empty()).then(|| counts.iter().sum()),
+            quota: cpu_quota(tree),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::finding::{Disturbance, Finding, State};
 use super::look::Window;
+use crate::control_limits;
 use crate::facts::{CPUFREQ, chosen, facts, isolated, online, turbo};
 use crate::{CpuSet, Tree};
 
@@ -20,6 +21,7 @@ pub(super) fn findings(tree: &Tree, cpu: u32, window: &Window) -> Vec<Finding> {
         aslr(tree),
         timer_slack(tree),
         clock_source(tree),
+        memory_limit(tree),
         isolated_cpus(tree, cpu, window),
         nohz_full(tree, cpu),
         rcu_callbacks(tree, cpu),
@@ -130,6 +132,22 @@ fn clock_source(tree: &Tree) -> Finding {
         Some(clock) => Finding::new(name, State::Disturbs, format!("{clock}: every clock read is a system call")),
         None => Finding::new(name, State::Unknown, "no current_clocksource"),
     }
+}
+
+/// Memory of which this share is used is about to be reclaimed, page cache first.
+const NEARLY_FULL: f64 = 0.9;
+
+fn memory_limit(tree: &Tree) -> Finding {
+    let name = Disturbance::MemoryLimit;
+    let Some(limit) = control_limits::memory_limit(tree) else {
+        return Finding::new(name, State::Unsupported, "no limit of memory");
+    };
+    let [most, used] = [limit.limit_bytes, limit.used_bytes].map(|bytes| bytes as f64 / (1 << 20) as f64);
+    let (state, what) = match used >= NEARLY_FULL * most {
+        true => (State::Disturbs, ": the kernel takes pages back while runs wait"),
+        false => (State::Good, ""),
+    };
+    Finding::new(name, state, format!("{used:.0} of {most:.0} MiB used{what}")).measured(most, "MiB")
 }
 
 fn isolated_cpus(tree: &Tree, cpu: u32, window: &Window) -> Finding {

@@ -23,6 +23,7 @@ pub(super) fn findings(window: &Window) -> Vec<Finding> {
         cpu,
         memory,
         io,
+        cpu_quota(window),
         frequency(window),
         throttling(window),
         smt_sibling(window),
@@ -30,6 +31,26 @@ pub(super) fn findings(window: &Window) -> Vec<Finding> {
         ticks(window),
         perf_sampling(window),
     ]
+}
+
+/// The quota of a control group: while it is used up, everything in the group stands still until its next period.
+fn cpu_quota(window: &Window) -> Finding {
+    let name = Disturbance::CpuQuota;
+    let Some(quota) = window.after.quota else { return Finding::new(name, State::Unsupported, "no CPU quota") };
+    let seen = window.before.quota.map_or(quota, |before| quota.since(before));
+    let (cpus, period_ms) = (quota.cpus, quota.period_s * 1e3);
+    if seen.throttled > 0 {
+        let evidence = format!(
+            "{cpus:.2} CPUs: stopped in {} of {} periods of {period_ms:.0} ms, for {:.2} s of {:.2} s",
+            seen.throttled, seen.periods, seen.stopped_s, window.elapsed_s
+        );
+        return Finding::new(name, State::Disturbs, evidence).measured(cpus, "CPUs");
+    }
+    let (state, what) = match cpus < 1.0 {
+        true => (State::Disturbs, format!("what computes is stopped in each period of {period_ms:.0} ms")),
+        false => (State::Good, "not used up".to_owned()),
+    };
+    Finding::new(name, state, format!("{cpus:.2} CPUs: {what}")).measured(cpus, "CPUs")
 }
 
 /// A share as a finding: it disturbs from [`NOTICEABLE`] on.

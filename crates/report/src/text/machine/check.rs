@@ -43,6 +43,8 @@ fn name(disturbance: Disturbance) -> &'static str {
         Disturbance::CpuPressure => "CPU pressure",
         Disturbance::MemoryPressure => "memory pressure",
         Disturbance::IoPressure => "I/O pressure",
+        Disturbance::CpuQuota => "CPU quota",
+        Disturbance::MemoryLimit => "memory limit",
         Disturbance::Frequency => "frequency",
         Disturbance::Turbo => "turbo",
         Disturbance::Governor => "governor",
@@ -75,6 +77,10 @@ pub fn next_step(finding: &Finding) -> Option<&'static str> {
         Disturbance::CpuPressure => "stop other work, or shield a CPU with `prony machine tune -- COMMAND`",
         Disturbance::MemoryPressure => "free some memory",
         Disturbance::IoPressure => "wait until the disk is idle, or keep the benchmark's files in memory",
+        Disturbance::CpuQuota => {
+            "raise or remove it: docker --cpus, limits.cpu of Kubernetes, CPUQuota= of systemd; or judge by CPU time"
+        }
+        Disturbance::MemoryLimit => "raise it: docker --memory, limits.memory of Kubernetes, MemoryMax= of systemd",
         Disturbance::Frequency | Disturbance::Governor => "`prony machine tune` sets the governor and the limits",
         Disturbance::Turbo => "`prony machine tune` switches it off",
         Disturbance::Throttling => "improve the cooling, or lower the frequency limit",
