@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use prony_report::words::metric_name;
 use prony_stats::Metric;
-use prony_stats::import::{Beginning, ImportError, Loaded, criterion, import};
+use prony_stats::import::{ImportError, Loaded, criterion, import};
 use prony_stats::memory::within;
 use prony_stats::samples::{MOST_BYTES, SamplesError};
 
@@ -112,9 +112,8 @@ fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
     let file = path.display();
     let failure = Failure::new(format!("cannot {verb} {file}: {error}"));
     match error {
-        ImportError::Unknown { found: Beginning::Gzip } => failure.hint(format!("unpack it with `gunzip -k {file}`")),
         ImportError::Unknown { .. } => failure.hint("make samples with `prony bench --export-json FILE 'A' 'B'`"),
-        ImportError::NoTimes { .. } | ImportError::Line { .. } => failure,
+        ImportError::NoTimes { .. } | ImportError::Line { .. } | ImportError::Packed(_) => failure,
         ImportError::Samples(error) => match error {
             SamplesError::Version { .. } => {
                 failure.hint(format!("convert it to version 1.0 with `python3 -m pyperf convert {file} -o NEW`"))

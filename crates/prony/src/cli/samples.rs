@@ -9,7 +9,7 @@ use super::bench::{alpha, margin, metric};
 use super::size;
 
 const FORMATS: &str = "\
-Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine or Google Benchmark; the text of
+Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine, Google Benchmark, pytest-benchmark or JMH; the text of
 `go test -bench`, also with -json; the directory target/criterion, and
 target/criterion@NAME for a saved baseline. The format is detected from the content.";
 

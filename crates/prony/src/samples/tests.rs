@@ -70,7 +70,7 @@ pub fn described(mut loaded: Loaded, key: &str, text: &str) -> Loaded {
 #[test]
 fn what_cannot_be_read_names_the_file_and_the_next_step() {
     let errors = [
-        ImportError::Unknown { found: Beginning::Gzip },
+        ImportError::Packed("a gzip archive that cannot be unpacked: corrupt deflate stream".to_owned()),
         ImportError::Unknown { found: Beginning::Text("\"mean 5 ms\"".to_owned()) },
         ImportError::NoTimes { found: "no line of a benchmark".to_owned() },
         SamplesError::Version { found: "6".to_owned() }.into(),

@@ -8,9 +8,12 @@ pub mod criterion;
 pub mod go_bench;
 pub mod google_benchmark;
 pub mod hyperfine;
+pub mod jmh;
+pub mod pytest;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -45,6 +48,10 @@ pub enum Format {
     GoBench,
     /// criterion: the files of one or several benchmarks.
     Criterion,
+    /// pytest-benchmark, with `--benchmark-json`.
+    PytestBenchmark,
+    /// JMH, with `-rf json`.
+    Jmh,
 }
 
 /// A file that was read.
@@ -63,8 +70,6 @@ pub struct Loaded {
 pub enum Beginning {
     /// The file has no content.
     Nothing,
-    /// The file is a gzip archive.
-    Gzip,
     /// A JSON object without the keys of a known format.
     OtherObject,
     /// Text, as a JSON string.
@@ -75,7 +80,6 @@ impl fmt::Display for Beginning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Beginning::Nothing => f.write_str("nothing"),
-            Beginning::Gzip => f.write_str("a gzip archive"),
             Beginning::OtherObject => f.write_str("a JSON object without their keys"),
             Beginning::Text(text) => f.write_str(text),
         }
@@ -87,12 +91,15 @@ impl fmt::Display for Beginning {
 pub enum ImportError {
     /// No format that is known.
     #[error(
-        "expected samples of prony or pyperf, JSON of hyperfine or Google Benchmark, or text of `go test -bench`, found {found}"
+        "expected samples of prony or pyperf, JSON of hyperfine, Google Benchmark, pytest-benchmark or JMH, or text of `go test -bench`, found {found}"
     )]
     Unknown {
         /// Beginning of the content, which no known format has.
         found: Beginning,
     },
+    /// It is packed and cannot be unpacked.
+    #[error("expected samples, found {0}")]
+    Packed(String),
     /// The JSON is not as its format wants it.
     #[error(transparent)]
     Samples(#[from] SamplesError),
@@ -123,6 +130,8 @@ impl Format {
             Format::GoogleBenchmark => "Google Benchmark",
             Format::GoBench => "go test",
             Format::Criterion => "criterion",
+            Format::PytestBenchmark => "pytest-benchmark",
+            Format::Jmh => "JMH",
         }
     }
 }
@@ -138,6 +147,8 @@ struct Keys {
     context: Option<IgnoredAny>,
     #[serde(default)]
     results: Option<IgnoredAny>,
+    #[serde(default)]
+    machine_info: Option<IgnoredAny>,
 }
 
 /// Says who wrote a file.
@@ -154,9 +165,13 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
         return match keys {
             Keys { results: Some(_), .. } => Ok(Format::Hyperfine),
             Keys { context: Some(_), benchmarks: Some(_), .. } => Ok(Format::GoogleBenchmark),
+            Keys { machine_info: Some(_), benchmarks: Some(_), .. } => Ok(Format::PytestBenchmark),
             Keys { version: Some(_), .. } | Keys { benchmarks: Some(_), .. } => Ok(Format::Samples),
             _ => Err(ImportError::Unknown { found: Beginning::OtherObject }),
         };
+    }
+    if start.first() == Some(&b'[') && jmh::is_jmh(start) {
+        return Ok(Format::Jmh);
     }
     if std::str::from_utf8(bytes).is_ok_and(go_bench::is_go_bench) {
         return Ok(Format::GoBench);
@@ -164,7 +179,6 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     Err(ImportError::Unknown {
         found: match start {
             [] => Beginning::Nothing,
-            [0x1f, 0x8b, ..] => Beginning::Gzip,
             _ => {
                 let beginning = String::from_utf8_lossy(start.get(..40).unwrap_or(start)).into_owned();
                 Beginning::Text(Value::from(one_line(&beginning)).to_string())
@@ -182,6 +196,9 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
+    if bytes.starts_with(GZIP) {
+        return import_charged(&unpacked(bytes)?);
+    }
     if let Some(text) = utf8(bytes) {
         memory::charge(text.len()).map_err(SamplesError::from)?;
         return import_charged(text.as_bytes());
@@ -199,9 +216,34 @@ fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
         Format::Hyperfine => hyperfine::import(bytes),
         Format::GoogleBenchmark => google_benchmark::import(bytes),
         Format::GoBench => go_bench::import(bytes),
+        Format::PytestBenchmark => pytest::import(bytes),
+        Format::Jmh => jmh::import(bytes),
         // A directory has no single file; its samples are read by `criterion::import`.
         Format::Criterion | Format::Samples => {
             Ok(Import { format: Format::Samples, samples: Samples::decode(bytes)?, notes: Vec::new() })
+        }
+    }
+}
+
+/// The first bytes of a file that gzip has packed (RFC 1952), as pyperf writes those whose names end in `.gz`.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// The content of a packed file, as far as it fits into the memory that reading it may take.
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
+    /// Bytes that are unpacked at once.
+    const STEP: usize = 64 << 10;
+    let mut from = flate2::read::MultiGzDecoder::new(bytes);
+    let mut content = Vec::new();
+    loop {
+        memory::charge(STEP).map_err(SamplesError::from)?;
+        let read = from.by_ref().take(STEP as u64).read_to_end(&mut content);
+        match read {
+            Ok(0) if content.starts_with(GZIP) => {
+                return Err(ImportError::Packed("a gzip archive in another one".to_owned()));
+            }
+            Ok(0) => return Ok(content),
+            Ok(_) => {}
+            Err(error) => return Err(ImportError::Packed(format!("a gzip archive that cannot be unpacked: {error}"))),
         }
     }
 }

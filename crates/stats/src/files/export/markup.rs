@@ -22,14 +22,16 @@ pub enum Markup {
 
 impl Markup {
     /// A command as code, none of whose characters is read as markup.
-    fn code(self, text: &str) -> String {
+    pub(super) fn code(self, text: &str) -> String {
         match self {
             Markup::Markdown => markdown_code(text),
             Markup::AsciiDoc => {
-                let is_plain = |letter: char| letter == ' ' || letter.is_alphanumeric();
-                let reference = |letter: char| match is_plain(letter) {
-                    true => letter.to_string(),
-                    false => format!("&#{};", u32::from(letter)),
+                let mut last = None;
+                let reference = |letter: char| {
+                    // Two dashes are a long one, and three points one sign.
+                    let is_again = last.replace(letter) == Some(letter);
+                    let is_plain = " .,/=-".contains(letter) && !is_again || letter.is_alphanumeric();
+                    if is_plain { letter.to_string() } else { format!("&#{};", u32::from(letter)) }
                 };
                 format!("`{}`", one_line(text).chars().map(reference).collect::<String>())
             }

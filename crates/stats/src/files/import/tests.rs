@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
+use crate::files::samples::Better;
 use crate::metric::Metric;
 
 fn golden(name: &str) -> Vec<u8> {
@@ -244,4 +245,62 @@ fn a_configuration_within_a_file_is_part_of_a_name() {
     assert_eq!(names(&output("amd64", "Alpha").repeat(2)), ["BenchmarkX"]);
     // What a benchmark logs between results is no configuration.
     assert_eq!(names(&format!("{line}pool: 4\n{line}pool: 5\n{line}")), ["BenchmarkX"]);
+}
+
+fn packed(content: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(content).expect("memory takes it");
+    gzip.finish().expect("memory takes it")
+}
+
+#[test]
+fn a_packed_file_is_the_file_in_it() {
+    let file =
+        br#"{"version": "1.0", "benchmarks": [{"metadata": {"name": "copy"}, "runs": [{"values": [0.5, 0.25]}]}]}"#;
+    assert_eq!(import(&packed(file)), import(file));
+    let cut = import(&packed(file)[..30]).expect_err("it is cut");
+    assert!(cut.to_string().contains("cannot be unpacked"), "{cut}");
+    let twice = import(&packed(&packed(file))).expect_err("packed twice");
+    assert_eq!(twice.to_string(), "expected samples, found a gzip archive in another one");
+    // A few hundred kilobytes that unpack to hundreds of megabytes end at what a file of that size may take.
+    let bomb = import(&packed(&vec![b' '; 300 << 20])).expect_err("it is too large");
+    assert!(bomb.to_string().contains("memory"), "{bomb}");
+}
+
+#[test]
+fn pytest_benchmark_has_the_seconds_of_each_round() {
+    let file = br#"{"machine_info": {"node": "vm", "python_version": "3.11.2"}, "version": "5.1.0", "benchmarks": [
+        {"name": "test_sum[10]", "fullname": "tests/test_a.py::test_sum[10]", "stats": {"data": [2e-6, 3e-6], "iterations": 50, "mean": 2.5e-6}},
+        {"name": "test_b", "fullname": "tests/test_a.py::test_b", "stats": {"iterations": 1, "mean": 0.5}}]}"#;
+    let found = import(file).expect("it is sound");
+    assert_eq!(found.format, Format::PytestBenchmark);
+    let [sum] = &found.samples.benchmarks[..] else { panic!("one has rounds: {found:?}") };
+    assert_eq!((sum.name.as_str(), sum.runs[0].loops), ("tests/test_a.py::test_sum[10]", 50));
+    assert_eq!(sum.values().collect::<Vec<_>>(), [2e-6, 3e-6]);
+    assert_eq!(sum.clusters().len(), 1, "rounds of one process");
+    assert!(found.notes[0].contains("--benchmark-save-data"), "{:?}", found.notes);
+}
+
+#[test]
+fn jmh_has_a_process_for_each_fork_and_rates_of_which_more_is_better() {
+    let file = br#"[
+        {"jmhVersion": "1.37", "benchmark": "org.Copy.run", "mode": "avgt", "forks": 2, "vmName": "OpenJDK", "params": {"size": "10"},
+         "primaryMetric": {"score": 2.0, "scoreUnit": "us/op", "rawData": [[2.0, 2.5], [1.5, "NaN"]]},
+         "secondaryMetrics": {"gc.count": {"score": 1.0}}},
+        {"benchmark": "org.Copy.rate", "mode": "thrpt", "primaryMetric": {"scoreUnit": "ops/ms", "rawData": [[4.0]]}},
+        {"benchmark": "org.Copy.sample", "mode": "sample", "primaryMetric": {"scoreUnit": "ns/op", "rawDataHistogram": [[[[1, 2]]]]}},
+        {"benchmark": "org.Copy.odd", "mode": "avgt", "primaryMetric": {"scoreUnit": "B/op", "rawData": [[1]]}}]"#;
+    let found = import(file).expect("it is sound");
+    assert_eq!(found.format, Format::Jmh);
+    let [time, rate] = &found.samples.benchmarks[..] else { panic!("two can be read: {found:?}") };
+    assert_eq!((time.name.as_str(), time.clusters().len()), ("org.Copy.run[size=10]", 2));
+    assert_eq!(time.values().collect::<Vec<_>>(), [2e-6, 2.5e-6, 1.5e-6]);
+    assert_eq!((rate.values().next(), rate.better(), rate.unit_name()), (Some(4000.0), Better::Higher, "operations/s"));
+    let notes = found.notes.join("; ");
+    for expected in ["mode sample has no raw data", "unknown unit B/op", "1 secondary metrics", "1 of 4 values skipped"]
+    {
+        assert!(notes.contains(expected), "{expected}: {notes}");
+    }
+    assert!(import(b"[]").is_err() && import(b"[1, 2]").is_err());
 }
