@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process};
+use super::{Format, Gathered, Import, ImportError, charge_runs, describe};
 use crate::files::memory::{self, Owns};
 use crate::files::samples::{Benchmark, Better, Metadata, Run, SamplesError, Subject, Unit, from_json, shown};
 
@@ -128,18 +128,14 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
             gathered.note(format!("`{}` skipped: mode {} has no raw data", shown(&name), shown(&entry.mode)));
             continue;
         }
-        charge_runs(raw_data.iter().map(|Fork(values)| values.len()).sum()).map_err(SamplesError::from)?;
-        let mut runs = Vec::new();
-        for (fork, Fork(values)) in (0..).zip(raw_data) {
-            let value = |number: &Number| match number {
-                Number::Finite(value) => value * factor / divisor,
-                // Left out and counted with the values that are not above 0.
-                Number::Odd(_) => f64::NAN,
-            };
-            let mut of_fork: Vec<Run> = values.iter().map(|number| Run::of(value(number))).collect();
-            in_process(&mut of_fork, fork);
-            runs.extend(of_fork);
-        }
+        charge_runs(raw_data.len()).map_err(SamplesError::from)?;
+        let value = |number: &Number| match number {
+            Number::Finite(value) => value * factor / divisor,
+            // Left out and counted with the values that are not above 0.
+            Number::Odd(_) => f64::NAN,
+        };
+        let run = |Fork(values): &Fork| Run { values: values.iter().map(value).collect(), ..Run::of(0.0) };
+        let runs: Vec<Run> = raw_data.iter().map(run).collect();
         let mut metadata = Metadata::new();
         describe(&mut metadata, "vm_name", entry.vm_name.as_deref());
         describe(&mut metadata, "vm_version", entry.vm_version.as_deref());

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
+use super::{Format, Gathered, Import, ImportError, charge_runs, describe, run};
 use crate::files::memory::{self, Owns};
 use crate::files::samples::{Benchmark, Metadata, Run, SamplesError, from_json, shown};
 
@@ -57,19 +57,20 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     describe(&mut metadata, "hostname", file.machine_info.node.as_deref());
     describe(&mut metadata, "python_version", file.machine_info.python_version.as_deref());
     describe(&mut metadata, "python_implementation", file.machine_info.python_implementation.as_deref());
-    for entry in &file.benchmarks {
+    let found = format!("{} benchmarks, none with times of rounds", file.benchmarks.len());
+    charge_runs(file.benchmarks.len()).map_err(SamplesError::from)?;
+    for Entry { name, fullname, stats } in file.benchmarks {
         // Tests of several files may have one name; the path says which.
-        let name = entry.fullname.as_deref().unwrap_or(&entry.name);
-        if entry.stats.data.is_empty() {
-            let note = "`{}` skipped: it has no times of rounds; --benchmark-json writes them, --benchmark-save with --benchmark-save-data";
-            gathered.note(note.replace("{}", &shown(name)));
+        let name = fullname.unwrap_or(name);
+        if stats.data.is_empty() {
+            gathered.note(format!(
+                "`{}` skipped: it has no times of rounds; --benchmark-json writes them, --benchmark-save with --benchmark-save-data",
+                shown(&name)
+            ));
             continue;
         }
-        charge_runs(entry.stats.data.len()).map_err(SamplesError::from)?;
-        let mut runs: Vec<Run> = entry.stats.data.iter().map(|&value| run(value, entry.stats.iterations)).collect();
-        in_process(&mut runs, 0);
-        gathered.add(name, Benchmark { metadata: metadata.clone(), runs, ..Benchmark::new(name) });
+        let run = Run { values: stats.data, ..run(0.0, stats.iterations) };
+        gathered.add(&name, Benchmark { metadata: metadata.clone(), runs: vec![run], ..Benchmark::new(&name) });
     }
-    gathered
-        .finish(Format::PytestBenchmark, &format!("{} benchmarks, none with times of rounds", file.benchmarks.len()))
+    gathered.finish(Format::PytestBenchmark, &found)
 }
