@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use prony_stats::import::Beginning;
 use prony_stats::import::Format;
 use prony_stats::samples::{
     Benchmark, Better, Circumstances, Measured, MetadataValue, Run, Samples, Subject, Unit, Warmup,
