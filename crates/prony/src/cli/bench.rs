@@ -75,8 +75,6 @@ pub struct BenchArgs {
     pub exports: ExportArgs,
     #[command(flatten)]
     pub amounts: AmountArgs,
-    #[command(flatten)]
-    pub unknown: UnknownArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -263,6 +261,8 @@ pub struct ExportArgs {
     /// Write a page to FILE: verdict or ranking, plot along a parameter, distribution, pairs in the order of time, machine
     #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
     pub export_html: Option<PathBuf>,
+    #[command(flatten)]
+    unknown: UnknownArgs,
 }
 
 /// Amount of work in each run.
