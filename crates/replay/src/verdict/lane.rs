@@ -41,11 +41,15 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The outputs of a side without a counterpart.
-    pub(super) fn alone(&self, side: usize) -> impl Iterator<Item = &Output> {
-        let is_paired = move |place: usize| self.pairs.iter().any(|&(was, is)| [was, is].get(side) == Some(&place));
-        let outputs = self.sides.get(side).into_iter().flatten().enumerate();
-        outputs.filter(move |(place, _)| !is_paired(*place)).map(|(_, output)| output)
+    /// Places of the outputs of a side without a counterpart.
+    pub(super) fn alone(&self, side: usize) -> Vec<usize> {
+        let mut is_alone = vec![true; self.sides.get(side).map_or(0, Vec::len)];
+        for &(was, is) in &self.pairs {
+            if let Some(paired) = [was, is].get(side).and_then(|&place| is_alone.get_mut(place)) {
+                *paired = false;
+            }
+        }
+        is_alone.into_iter().enumerate().filter_map(|(place, is_alone)| is_alone.then_some(place)).collect()
     }
 
     /// The pairs, recorded and replayed.
@@ -209,4 +213,83 @@ fn group_of(
         groups.push((frames, Group::default()));
     }
     &mut groups[place].1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(frame: u64, content: &str) -> Output {
+        let (record, bytes) = (frame * 10, content.as_bytes().to_vec());
+        Output { frame, record, thread: 0, op: 0, bytes, parts: 1, fields: None }
+    }
+
+    fn lane(recorded: &[(u64, &str)], replayed: &[(u64, &str)]) -> Lane {
+        let mut lane = Lane::default();
+        for (side, outputs) in [recorded, replayed].into_iter().enumerate() {
+            outputs.iter().for_each(|&(frame, content)| lane.push(side, output(frame, content)));
+        }
+        lane
+    }
+
+    /// At most two frames apart; equal bytes cost nothing, and a common letter half.
+    fn cost(was: &Output, is: &Output) -> Option<f64> {
+        let apart = was.frame.abs_diff(is.frame);
+        let content = match was.bytes.iter().any(|byte| is.bytes.contains(byte)) {
+            _ if was.bytes == is.bytes => 0.0,
+            true => 0.5,
+            false => 1.0,
+        };
+        (apart <= 2).then_some(content + 1e-4 * apart as f64)
+    }
+
+    fn frames(groups: &[Group]) -> Vec<(u64, u64)> {
+        groups.iter().flat_map(Group::pairs).map(|(was, is)| (was.frame, is.frame)).collect()
+    }
+
+    #[test]
+    fn outputs_of_a_frame_that_are_equal_need_no_neighbours() {
+        let mut lane = lane(&[(1, "a"), (1, "b"), (2, "c")], &[(1, "a"), (1, "b"), (2, "c")]);
+        let first = lane.first_frame(cost).expect("both sides have frame 1");
+        assert_eq!((first.sides[0].len(), first.pairs.clone()), (2, vec![(0, 0), (1, 1)]));
+        assert!(lane.first_frame(cost).is_some() && lane.is_empty() && lane.first_frame(cost).is_none());
+    }
+
+    #[test]
+    fn what_goes_out_a_frame_later_is_a_pair_with_its_own() {
+        let recorded = [(1, "a"), (2, "b"), (3, "c"), (4, "d")];
+        let mut late = lane(&recorded, &[(1, "a"), (3, "b"), (4, "c"), (5, "d")]);
+        let level = late.first_frame(cost).expect("frame 1 is on both sides");
+        assert_eq!(frames(&[level]), [(1, 1)]);
+        assert!(late.settle(Some(5), 2, cost).is_empty(), "later outputs may change what belongs together");
+        assert_eq!(frames(&late.settle(None, 2, cost)), [(2, 3), (3, 4), (4, 5)]);
+        // One is not sent, and what follows keeps its counterparts.
+        let mut lacking = lane(&recorded, &[(1, "a"), (3, "c"), (4, "d")]);
+        let groups = lacking.settle(None, 2, cost);
+        assert_eq!(frames(&groups), [(1, 1), (3, 3), (4, 4)]);
+        assert_eq!(groups.iter().map(|group| group.alone(0).len()).sum::<usize>(), 1);
+    }
+
+    #[test]
+    fn what_stands_alone_is_compared_with_the_pairs_of_its_frame() {
+        let mut lane = lane(&[(1, "ab"), (2, "c")], &[(1, "a"), (1, "b"), (2, "x"), (2, "c")]);
+        let groups = lane.settle(None, 2, cost);
+        assert_eq!(
+            groups.iter().map(|group| (group.sides[0].len(), group.sides[1].len())).collect::<Vec<_>>(),
+            [(1, 2), (1, 2)]
+        );
+    }
+
+    #[test]
+    fn a_lane_that_never_agrees_is_settled_all_the_same() {
+        let mut lane = Lane::default();
+        let mut settled = 0;
+        for frame in 0..1000 {
+            lane.push(0, output(frame, "a"));
+            lane.push(1, output(frame, "b"));
+            settled += lane.settle(Some(frame), 2, cost).len();
+            assert!(lane.sides.iter().all(|side| side.len() <= WAITING), "it waits for a bounded number");
+        }
+        assert!(settled > 900, "{settled}");
+    }
 }

@@ -434,13 +434,11 @@ impl<'a> Judge<'a> {
         compared.bytes.extend(
             group.pairs.iter().filter(|(was, _)| is_opaque(recorded, *was)).map(|&(was, is)| (Some(was), Some(is))),
         );
-        let is_alone =
-            |side: usize, place: usize| !group.pairs.iter().any(|&(was, is)| [was, is].get(side) == Some(&place));
-        let alone = |side: usize, outputs: &[Output]| {
-            (0..outputs.len()).filter(|&place| is_opaque(outputs, place) && is_alone(side, place)).collect::<Vec<_>>()
+        let opaque = |side: usize, outputs: &[Output]| {
+            group.alone(side).into_iter().filter(|&place| is_opaque(outputs, place)).collect::<Vec<_>>()
         };
-        compared.bytes.extend(alone(0, recorded).into_iter().map(|place| (Some(place), None)));
-        compared.bytes.extend(alone(1, replayed).into_iter().map(|place| (None, Some(place))));
+        compared.bytes.extend(opaque(0, recorded).into_iter().map(|place| (Some(place), None)));
+        compared.bytes.extend(opaque(1, replayed).into_iter().map(|place| (None, Some(place))));
         self.compare_fields(peer, ports, group, &mut compared);
         compared
     }
@@ -464,7 +462,11 @@ impl<'a> Judge<'a> {
             self.alignment.not_sent += was.parts.saturating_sub(is.parts);
             self.alignment.added += is.parts.saturating_sub(was.parts);
         }
-        let [not_sent, added] = [0, 1].map(|side| group.alone(side).map(|output| output.parts).sum::<u64>());
+        let parts = |side: usize| -> u64 {
+            let outputs = group.alone(side).into_iter().filter_map(|place| group.sides[side].get(place));
+            outputs.map(|output| output.parts).sum()
+        };
+        let (not_sent, added) = (parts(0), parts(1));
         self.alignment.not_sent += not_sent;
         self.alignment.added += added;
         let unpaired = not_sent + added;
@@ -484,7 +486,7 @@ impl<'a> Judge<'a> {
             self.drifts.summary.outputs_differing_unseen += differing + unpaired;
         }
         let is_whole = group.sides.iter().all(|outputs| !outputs.is_empty());
-        self.drifts.summary.values += compared.values;
+        self.drifts.summary.values += if is_whole { compared.values } else { 0 };
         for (likeness, found) in compared.differences {
             if self.is_untouched {
                 let DifferenceAt { record, field, recorded, replayed, .. } = found.at;
