@@ -22,6 +22,8 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("import_go_bench", &["stats/src/files/import"]),
     ("import_google_benchmark", &["stats/src/files/import"]),
     ("import_hyperfine", &["stats/src/files/import", "stats/src/files/import.rs", "stats/src/files/memory.rs"]),
+    ("import_jmh", &["stats/src/files/import", "stats/src/files/import.rs"]),
+    ("import_pytest", &["stats/src/files/import", "stats/src/files/import.rs"]),
     ("limits", &["limits/src/stored.rs"]),
     ("machine", &["machine/src"]),
     ("perf_map", &["profile/src/symbols/jit.rs"]),
