@@ -192,6 +192,6 @@ fn judge(
             replayed,
             within: None,
         };
-        drifts.add(found, place, rules());
+        drifts.add(found, &place, rules());
     }
 }

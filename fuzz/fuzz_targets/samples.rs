@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prony_stats::Metric;
-use prony_stats::export;
+use prony_stats::export::{self, Markup};
 use prony_stats::rejudge::{Question, answer};
 use prony_stats::samples::Samples;
 
@@ -13,7 +13,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(samples) = Samples::decode(bytes) else { return };
     let written = samples.encode().expect("what was read holds to the rules");
     assert_eq!(Samples::decode(&written).as_ref(), Ok(&samples));
-    let _ = (export::hyperfine(&samples), export::csv(&samples), export::markdown(&samples, &[], None));
+    let _ = (export::hyperfine(&samples), export::csv(&samples));
+    for markup in [Markup::Markdown, Markup::AsciiDoc, Markup::Org] {
+        export::table(markup, &samples, &[], None);
+    }
     let (a, b) = (&samples.benchmarks[0], &samples.benchmarks[samples.benchmarks.len() - 1]);
     let paired = samples.circumstances.as_ref();
     let questions = [Question { a, b, paired }, Question { a: b, b: a, paired: None }];
