@@ -1,7 +1,6 @@
 //! `prony doctor`: what works here, and what would give the rest.
 
 use std::env;
-use std::fmt::Write;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
@@ -11,32 +10,13 @@ use prony_machine::own::{make_directory, temporary_name};
 use prony_machine::perf::PerfError;
 use prony_machine::{Abilities, Tree, abilities};
 use prony_replay::{KnownDemos, has_i386};
-use prony_text::{Table, count};
-use serde::Serialize;
+use prony_report::doctor::Check;
+use prony_report::{json, text};
 
 use crate::cli::{DoctorArgs, SubjectArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-
-/// Something that works, or does not.
-#[derive(Debug, Serialize)]
-struct Finding {
-    /// The verb, with its option, that needs it.
-    name: &'static str,
-    works: bool,
-    /// What was tried, and what came of it.
-    evidence: String,
-    /// What to install, set or run; only where it does not work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_step: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct DoctorReport {
-    version: &'static str,
-    checks: Vec<Finding>,
-}
 
 /// Tries everything, answers and says how it went.
 ///
@@ -50,42 +30,21 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     checks.extend(programs());
     let exit = if checks.iter().all(|check| check.works) { Exit::Good } else { Exit::Finding };
     if args.json {
-        output::print_json(&DoctorReport { version: crate::version::short(), checks })?;
+        output::print_json(&json::doctor::DoctorDocument { version: crate::version::short(), checks: &checks })?;
     } else {
-        output::print(&text(&checks))?;
+        output::print(&text::doctor::text(crate::version::short(), &checks))?;
     }
     Ok(exit)
 }
 
-fn text(checks: &[Finding]) -> String {
-    let mut out = format!("prony {}\n", crate::version::short());
-    let mut table = Table::new().indented(2);
-    for check in checks {
-        let state = if check.works { "works" } else { "missing" };
-        table.row([state, check.name, check.evidence.as_str()]);
-    }
-    for (line, check) in table.text().lines().zip(checks) {
-        let _ = writeln!(out, "{line}");
-        if let Some(step) = &check.next_step {
-            let _ = writeln!(out, "           → {step}");
-        }
-    }
-    let missing = checks.iter().filter(|check| !check.works).count();
-    let _ = match missing {
-        0 => writeln!(out, "everything works"),
-        _ => writeln!(out, "{} of {} found something missing", missing, count(checks.len() as u64, "check")),
-    };
-    out
-}
-
-fn finding(name: &'static str, tried: Result<String, String>, next_step: impl FnOnce() -> String) -> Finding {
+fn finding(name: &'static str, tried: Result<String, String>, next_step: impl FnOnce() -> String) -> Check {
     let works = tried.is_ok();
     let evidence = tried.unwrap_or_else(|error| error);
-    Finding { name, works, evidence, next_step: (!works).then(next_step) }
+    Check { name, works, evidence, next_step: (!works).then(next_step) }
 }
 
 /// Records and replays this program itself.
-fn recording() -> Result<[Finding; 3], Failure> {
+fn recording() -> Result<[Check; 3], Failure> {
     let wrong = |error: std::io::Error| Failure::io("use", &env::temp_dir(), &error);
     let place = temporary_name(&env::temp_dir().join("prony-doctor")).map_err(wrong)?;
     make_directory(&place, 0o700).map_err(|error| Failure::new(error.to_string()))?;
@@ -174,7 +133,7 @@ pub fn subject(args: &SubjectArgs) -> Result<Exit, Failure> {
     Ok(Exit::Good)
 }
 
-fn known(abilities: &Abilities) -> [Finding; 2] {
+fn known(abilities: &Abilities) -> [Check; 2] {
     /// Descriptors of the replay channel, and some for the server.
     const DESCRIPTORS: u64 = 1_100;
     let list = KnownDemos::of_user().map(|_| "its list can be used".to_owned()).map_err(|error| error.to_string());
@@ -189,7 +148,7 @@ fn known(abilities: &Abilities) -> [Finding; 2] {
     ]
 }
 
-fn measuring(abilities: &Abilities) -> [Finding; 9] {
+fn measuring(abilities: &Abilities) -> [Check; 9] {
     let root = |what: &str| match abilities.is_root {
         true => Ok(what.to_owned()),
         false => Err("this user is not root".to_owned()),
@@ -248,7 +207,7 @@ fn paranoid(tried: &Result<(), PerfError>) -> String {
 }
 
 /// Other programs that verbs run, or that read what verbs write.
-fn programs() -> Vec<Finding> {
+fn programs() -> Vec<Check> {
     let wanted = [
         ("bisect", "git", "install the package git"),
         ("bench --python", "python3", "install the package python3, or name an interpreter with --interpreter"),

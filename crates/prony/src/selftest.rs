@@ -1,19 +1,15 @@
 //! `prony selftest`: compares a command with itself, here and now.
 
 use std::env;
-use std::fmt::Write;
 use std::hint::black_box;
 
 use prony_bench::{
-    Accepted, CommandLine, Ended, Event, Execution, Input, Options, Output, RESOLUTIONS_S, Reference, RoundLimits,
-    Selftest, Subject, WORK_S,
+    Accepted, CommandLine, Ended, Event, Execution, Input, Options, Output, Reference, RoundLimits, Subject, WORK_S,
 };
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
-use prony_report::words::to_percent;
+use prony_report::{json, text};
 use prony_stats::judge::Plan;
-use prony_text::thousands;
-use serde::Serialize;
 
 use crate::bench::{self, commands};
 use crate::cli::{SelftestArgs, WorkArgs};
@@ -83,9 +79,9 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         return Err(commands::failure(failed, false));
     }
     if args.json {
-        output::print_json(&answer(args, &options, &found))?;
+        output::print_json(&json::selftest::answer(&options, &found))?;
     } else {
-        output::print(&text(args, &options, &found))?;
+        output::print(&text::selftest::text(&options, &found))?;
     }
     if matches!(found.ended, Ended::Interrupted) {
         eprintln!("warning: interrupted after {}", prony_text::count(found.comparisons as u64, "comparison"));
@@ -146,82 +142,4 @@ pub fn work(args: &WorkArgs) -> Result<Exit, Failure> {
     }
     black_box(state);
     Ok(Exit::Good)
-}
-
-fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} against itself, {} comparisons of up to {} s: false alarms: {}, expected at most {} %",
-        options.subjects[0].name,
-        found.comparisons,
-        args.max_time.as_secs_f64(),
-        found.false_alarms,
-        args.alpha * 100.0,
-    );
-    let _ = writeln!(out, "  same within ±1 %: {} of {}", found.same, found.comparisons);
-    if found.deviation.is_finite() {
-        let found_in = RESOLUTIONS_S.map(|seconds| {
-            let percent = to_percent(found.resolution(seconds).difference);
-            format!("±{} % in {seconds} s", prony_text::significant(percent))
-        });
-        let _ = writeln!(out, "  smallest difference detected 9 times in 10: {}", found_in.join(", "));
-        let _ = writeln!(
-            out,
-            "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",
-            to_percent(found.deviation),
-            thousands(found.pairs as u64),
-            found.pairs_per_s,
-            found.cpu_s * 1e3,
-        );
-    }
-    if let Some(contention) = found.contention {
-        let _ = writeln!(out, "  runs waited for a CPU during {:.1} % of their time", contention * 100.0);
-    }
-    out
-}
-
-#[derive(Debug, Serialize)]
-struct SelftestReport {
-    command: String,
-    comparisons: usize,
-    false_alarms: usize,
-    same: usize,
-    alpha: f64,
-    /// Probability of this many false alarms if the judge is right.
-    chance: f64,
-    resolutions: Vec<Resolved>,
-    pair_deviation_pct: Option<f64>,
-    pairs: usize,
-    pairs_per_s: f64,
-    cpu_s: Option<f64>,
-    contention: Option<f64>,
-    complete: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Resolved {
-    seconds: f64,
-    difference_pct: Option<f64>,
-}
-
-fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> SelftestReport {
-    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| to_percent(log_ratio));
-    SelftestReport {
-        command: options.subjects[0].name.clone(),
-        comparisons: found.comparisons,
-        false_alarms: found.false_alarms,
-        same: found.same,
-        alpha: args.alpha,
-        chance: found.chance_of_false_alarms(args.alpha),
-        resolutions: RESOLUTIONS_S
-            .map(|seconds| Resolved { seconds, difference_pct: percent(found.resolution(seconds).difference) })
-            .into(),
-        pair_deviation_pct: percent(found.deviation),
-        pairs: found.pairs,
-        pairs_per_s: found.pairs_per_s,
-        cpu_s: found.cpu_s.is_finite().then_some(found.cpu_s),
-        contention: found.contention,
-        complete: matches!(found.ended, Ended::Complete),
-    }
 }

@@ -11,6 +11,7 @@ mod bench;
 pub mod compare;
 pub mod demo;
 pub mod divergence;
+pub mod doctor;
 pub mod nic;
 pub mod profile;
 mod study;
@@ -22,6 +23,7 @@ mod svg;
 mod extras;
 
 // Renderers.
+pub mod csv;
 mod html;
 pub mod json;
 pub mod junit;

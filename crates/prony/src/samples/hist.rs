@@ -1,10 +1,7 @@
 //! Verb `prony hist`: draws histograms.
 
-use prony_report::text::bench::histogram_lines;
-use prony_stats::histogram::Histogram;
-use prony_stats::samples::Benchmark;
-use prony_text::{Quantity, Untrusted, count};
-use serde_json::{Value, json};
+use prony_report::json::hist::HistDocument;
+use prony_report::text::hist::text;
 
 use super::load_all;
 use crate::cli::HistArgs;
@@ -19,34 +16,15 @@ pub fn run(args: &HistArgs) -> Result<Exit, Failure> {
     let all = || files.iter().flat_map(|file| file.samples.benchmarks.iter().map(|benchmark| (&file.name, benchmark)));
     let bins = usize::from(args.bins);
     if args.json {
-        let answers: Vec<Value> = all()
-            .map(|(file, benchmark)| {
-                let values: Vec<f64> = benchmark.values().collect();
-                json!({
-                    "file": file, "benchmark": benchmark.name, "unit": benchmark.unit_name(),
-                    "histogram": Histogram::of(&values, bins),
-                })
-            })
-            .collect();
+        let answers: Vec<_> = all().map(|(file, benchmark)| HistDocument::of(file, benchmark, bins)).collect();
         output::print_json(&answers)?;
     } else {
         let several = args.files.len() > 1;
         let texts: Vec<String> =
-            all().filter_map(|(file, benchmark)| text(several.then_some(file), benchmark, bins)).collect();
+            all().filter_map(|(file, benchmark)| text(several.then_some(file.as_str()), benchmark, bins)).collect();
         output::print(&texts.join("\n"))?;
     }
     Ok(Exit::Good)
-}
-
-/// `None` when no value counts.
-fn text(file: Option<&String>, benchmark: &Benchmark, bins: usize) -> Option<String> {
-    let values: Vec<f64> = benchmark.values().collect();
-    let histogram = Histogram::of(&values, bins)?;
-    let scale = Quantity::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
-    let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
-    let mut out = format!("{file}{}: {}\n", Untrusted::new(&benchmark.name), count(values.len() as u64, "value"));
-    histogram_lines(&mut out, &histogram, &scale);
-    Some(out)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `prony study export`: cells as a table, or their samples.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
+use prony_report::csv;
 use prony_stats::samples::Samples;
 use prony_study::{Cell, Results, Role, State, results_file};
-use prony_text::{count, csv_field};
+use prony_text::count;
 
 use crate::cli::study::ExportArgs;
 use crate::exit::Exit;
@@ -21,7 +21,7 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let results = results_file::load(&args.directory)
         .map_err(|error| Failure::new(format!("cannot export the study: {error}")))?;
     if let Some(path) = &args.csv {
-        let table = table(&results);
+        let table = csv::cells(&results);
         if path == Path::new("-") {
             output::print(&table)?;
         } else {
@@ -39,49 +39,6 @@ fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let mut file = NewFile::create(path, force)?;
     file.file().write_all(bytes).map_err(|error| Failure::io("write", path, &error))?;
     file.finish()
-}
-
-/// Every cell a line, names and not indices.
-fn table(results: &Results) -> String {
-    let mut out = String::new();
-    let axes: Vec<&str> = {
-        let all = results.workloads.iter().flat_map(|workload| workload.axes.keys().map(String::as_str));
-        all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
-    };
-    let head = ["machine", "repeat", "workload"].into_iter().chain(axes.iter().copied());
-    let factors = results.factors.iter().map(|factor| factor.name.as_str());
-    let tail = ["role", "state", "attempt", "value", "low", "high", "unit", "seconds", "key", "message"];
-    let names: Vec<String> = head.chain(factors).chain(tail).map(csv_field).collect();
-    let _ = writeln!(out, "{}", names.join(","));
-    for cell in &results.cells {
-        let _ = writeln!(out, "{}", line(results, &axes, cell));
-    }
-    out
-}
-
-fn line(results: &Results, axes: &[&str], cell: &Cell) -> String {
-    let workload = &results.workloads[cell.workload];
-    let number = |number: Option<f64>| number.filter(|n| n.is_finite()).map_or_else(String::new, |n| n.to_string());
-    let (state, message) = match &cell.state {
-        State::Pending => ("pending", ""),
-        State::Running => ("running", ""),
-        State::Done => ("done", ""),
-        State::Failed { message, .. } => ("failed", message.as_str()),
-        State::Skipped { why } => ("skipped", why.as_str()),
-    };
-    let role = match cell.role {
-        Role::Measured => "measured",
-        Role::WarmUp => "warm-up",
-        Role::Control => "control",
-    };
-    let mut fields =
-        vec![results.machines[cell.machine].name.clone(), (cell.repeat + 1).to_string(), workload.name.clone()];
-    fields.extend(axes.iter().map(|axis| workload.axes.get(*axis).cloned().unwrap_or_default()));
-    fields.extend(results.factors.iter().zip(&cell.levels).map(|(factor, &level)| factor.levels[level].clone()));
-    fields.extend([role.to_owned(), state.to_owned(), cell.attempt.to_string(), number(cell.value)]);
-    fields.extend([number(cell.spread.map(|spread| spread.low)), number(cell.spread.map(|spread| spread.high))]);
-    fields.extend([results.metric.unit.clone(), number(cell.seconds), cell.key.clone(), message.to_owned()]);
-    fields.iter().map(|field| csv_field(field)).collect::<Vec<_>>().join(",")
 }
 
 /// The samples of each configuration on each workload and machine as one file, repeats as its runs.

@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 
+use prony_report::{json, text};
 use prony_study::import::{BYTES_MAX, Reading, Roles, Table, TableError, Unit, import};
 use prony_study::results_file::{self, RESULTS_FILE};
 use prony_study::{Results, State};
-use prony_text::{Untrusted, count};
-use serde_json::json;
+use prony_text::count;
 
 use crate::cli::study::ImportArgs;
 use crate::exit::Exit;
@@ -66,7 +66,11 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     if failed > 0 {
         eprintln!("warning: {} without a value", count(failed as u64, "cell"));
     }
-    answer(args, &results, &roles, failed)?;
+    if args.json {
+        output::print_json(&json::study::import::answer(&args.output, &results, &roles))?;
+    } else {
+        output::print(&text::study::import::text(&args.output, &results))?;
+    }
     Ok(Exit::Good)
 }
 
@@ -80,45 +84,12 @@ fn write(args: &ImportArgs, results: &Results) -> Result<(), Failure> {
         .hint("choose another directory with -o"));
     }
     fs::create_dir_all(directory).map_err(|error| Failure::io("write", directory, &error))?;
-    let text =
+    let document =
         results_file::to_json(results).map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
     let path = directory.join(RESULTS_FILE);
     let mut file = NewFile::create(&path, args.force)?;
-    file.file().write_all(text.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
+    file.file().write_all(document.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
     file.finish()
-}
-
-fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) -> Result<(), Failure> {
-    if args.json {
-        let roles: Vec<_> =
-            roles.listed().iter().map(|(role, column)| json!({"role": role, "column": column})).collect();
-        let factors: Vec<_> =
-            results.factors.iter().map(|factor| json!({"name": factor.name, "levels": factor.levels})).collect();
-        return output::print_json(&json!({
-            "directory": args.output.to_string_lossy(),
-            "metric": results.metric,
-            "cells": results.cells.len(),
-            "failed": failed,
-            "machines": results.machines.iter().map(|machine| &machine.name).collect::<Vec<_>>(),
-            "workloads": results.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>(),
-            "factors": factors,
-            "columns": roles,
-        }));
-    }
-    let mut out = format!(
-        "{}: {} on {} and {}\n",
-        Untrusted::new(&args.output),
-        count(results.cells.len() as u64, "cell"),
-        count(results.machines.len() as u64, "machine"),
-        count(results.workloads.len() as u64, "workload"),
-    );
-    out += &format!("  metric  {}\n", prony_report::text::study::words::metric(&results.metric));
-    for (at, factor) in results.factors.iter().enumerate() {
-        let head = if at == 0 { "factors" } else { "" };
-        let levels: Vec<String> = factor.levels.iter().map(|level| Untrusted::new(level).to_string()).collect();
-        out += &format!("  {head:<8}{}: {}\n", Untrusted::new(&factor.name), levels.join(", "));
-    }
-    output::print(&out)
 }
 
 /// A table that is not as it should be.

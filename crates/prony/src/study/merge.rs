@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use prony_report::{json, text};
 use prony_study::directory::{Directory, STUDY_FILE};
-use prony_study::merge::{Merged, merge};
-use prony_text::{Untrusted, count};
-use serde::Serialize;
+use prony_study::merge::merge;
 
 use super::status;
 use crate::cli::study::MergeArgs;
@@ -14,23 +13,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-#[derive(Debug, Serialize)]
-struct MergeReport {
-    merged: Vec<Merged>,
-    conflicts: usize,
-}
-
 /// # Errors
 /// When the directories are of different studies, or cannot be read or written.
 pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
     let first = &args.directories[0];
-    let text = |directory: &Path| {
+    let study_of = |directory: &Path| {
         let path = directory.join(STUDY_FILE);
         fs::read_to_string(&path).map_err(|error| Failure::io("read", &path, &error))
     };
-    let study = text(if args.output.join(STUDY_FILE).exists() { &args.output } else { first })?;
+    let study = study_of(if args.output.join(STUDY_FILE).exists() { &args.output } else { first })?;
     for directory in &args.directories {
-        if text(directory)? != study {
+        if study_of(directory)? != study {
             return Err(Failure::new(format!(
                 "{}: expected the same study as in {}",
                 directory.display(),
@@ -65,14 +58,9 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        output::print_json(&MergeReport { merged, conflicts })?;
+        output::print_json(&json::study::merge::MergeDocument { merged: &merged, conflicts })?;
     } else {
-        let mut out = String::new();
-        for merged in &merged {
-            let done = count(merged.done as u64, "cell");
-            out += &format!("{}  {done} of {}\n", Untrusted::new(&merged.from), Untrusted::new(&merged.machine));
-        }
-        output::print(&out)?;
+        output::print(&text::study::merge::text(&merged))?;
     }
     Ok(if conflicts > 0 { Exit::Finding } else { Exit::Good })
 }

@@ -3,6 +3,8 @@
 pub mod diff;
 pub mod effects;
 pub mod history;
+pub mod import;
+pub mod merge;
 pub mod plan;
 pub mod status;
 
