@@ -62,6 +62,7 @@ pub fn page_of_comparison(options: &CompareOptions<'_>, compared: &[Compared<'_>
         values: rows,
         machines: machines(compared),
         margin,
+        each: "benchmark",
         version,
     }
     .page()

@@ -45,6 +45,8 @@ pub struct Stored<'a> {
     pub machines: Vec<(String, &'a Value)>,
     /// Differences below this log ratio count as none.
     pub margin: f64,
+    /// What a row of changes and a panel of values are of: `benchmark`.
+    pub each: &'static str,
     /// The version of prony that makes the page.
     pub version: &'a str,
 }
@@ -84,7 +86,7 @@ impl Stored<'_> {
                         @for (file, changes) in self.changes.iter().take(FILES_MAX).filter(|(_, changes)| !changes.is_empty()) {
                             @let of = match changes.len() > CHANGES_MAX {
                                 true => format!("the first {CHANGES_MAX} of {}", thousands(changes.len())),
-                                false => count(changes.len(), "benchmark"),
+                                false => count(changes.iter().filter(|change| change.is_judged).count(), self.each),
                             };
                             (card(file, &of, &drawn(changes)))
                         }
@@ -113,7 +115,7 @@ impl Stored<'_> {
                         }
                     }
                     @if self.values.len() > PANELS_MAX {
-                        p { (PANELS_MAX) " of " (count(self.values.len(), "benchmark")) " are drawn." }
+                        p { (PANELS_MAX) " of " (count(self.values.len(), self.each)) " are drawn." }
                     }
                 }
             }

@@ -39,14 +39,13 @@ pub fn text(demo: &Path, report: &ReplayReport) -> String {
         count(report.counted.output_bytes, "byte"),
         count(report.frames, "frame")
     );
-    let is_decoded = report.tolerance.as_ref().is_some_and(|tolerance| tolerance.decoded.is_some());
     let _ = match report.divergence {
         // The build went on after it.
-        Some(_) if is_decoded => writeln!(out, "  in all: {verified}"),
+        Some(_) if report.tolerance.is_some() => writeln!(out, "  in all: {verified}"),
         Some(_) => writeln!(out, "  before it: {verified}"),
         None => writeln!(out, "  {verified}"),
     };
-    if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.outputs_differing > 0) {
+    if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.has_differences()) {
         tolerated(&mut out, tolerance, report.divergence.is_none());
     }
     if let Some(decoded) = report.tolerance.as_ref().and_then(|tolerance| tolerance.decoded.as_ref()) {
@@ -98,14 +97,16 @@ fn replays(spread: &Spread) -> String {
 }
 
 fn tolerated(out: &mut String, found: &ToleranceSummary, is_within: bool) {
-    let _ = writeln!(
-        out,
-        "  {} of {} differed in {}{}",
-        thousands(found.outputs_differing),
-        count(found.outputs_judged, "output"),
-        count(found.fields_differing, "field"),
-        if is_within { ", all within their limits" } else { "" },
-    );
+    if found.outputs_differing > 0 {
+        let _ = writeln!(
+            out,
+            "  {} of {} differed in {}{}",
+            thousands(found.outputs_differing),
+            count(found.outputs_judged, "output"),
+            count(found.fields_differing, "field"),
+            if is_within { ", all within their limits" } else { "" },
+        );
+    }
     alignment(out, &found.alignment);
     for field in &found.fields {
         let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));

@@ -413,6 +413,7 @@ fn stored_samples_of_several_files_fit_into_any_page() {
             values: vec![(format!("b{name}"), samples.benchmarks.iter().map(|one| (one.name.clone(), one)).collect())],
             machines: vec![(format!("old.json{name}"), &facts)],
             margin: 0.01,
+            each: "benchmark",
             version: "1.2.3",
         };
         let page = page(stored.page());

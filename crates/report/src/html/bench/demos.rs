@@ -38,6 +38,7 @@ pub fn page_of_demos(demos: &Demos, version: &str) -> String {
             .collect(),
         machines: demos.all.iter().take(1).map(|one| ("machine".to_owned(), &one.options.machine)).collect(),
         margin: demos.margin,
+        each: "demo",
         version,
     }
     .page()

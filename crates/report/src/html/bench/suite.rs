@@ -57,6 +57,7 @@ pub fn page_of_suite(suite: &Suite, version: &str) -> String {
             .map(|(_, commands)| ("machine".to_owned(), &commands.options.machine))
             .collect(),
         margin: suite.margin,
+        each: "benchmark",
         version,
     }
     .page()
