@@ -303,6 +303,10 @@ fn a_damaged_text_of_perf_gives_what_is_whole_of_it() {
     let refused = run(place.path(), &["profile", "fold", "binary"]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.starts_with("error: cannot read binary: expected stacks, found something else in line 1\n"));
+    // The file of perf itself: what prints it is named.
+    fs::write(place.path().join("perf.data"), b"PERFILE2h\0\0\0binary").expect("writable");
+    let refused = run(place.path(), &["profile", "show", "perf.data"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("perf script -i perf.data |"), "{}", refused.stderr);
 }
 
 #[test]

@@ -49,6 +49,13 @@ pub struct Stored {
 /// When it cannot be read, or nothing in it is a stack.
 pub fn stacks(path: &Path) -> Result<Stored, Failure> {
     let bytes = bytes(path)?;
+    if is_perf_data(&bytes) {
+        let file = path.display();
+        return Err(Failure::new(format!(
+            "cannot read {file}: expected stacks as text, found what `perf record` writes"
+        ))
+        .hint(format!("`perf script -i {file} | prony profile show -` reads it; compare such texts with `diff`")));
+    }
     if looks_like_perf_script(&bytes) {
         return perf_script(path, &bytes);
     }
@@ -89,6 +96,11 @@ pub fn stacks(path: &Path) -> Result<Stored, Failure> {
         eprintln!("hint: `perf script | prony profile show -` counts samples");
     }
     Ok(Stored { stacks, skips_much })
+}
+
+/// True for a `perf.data`, of either order of bytes, or in a pipe (tools/perf/util/header.c).
+fn is_perf_data(bytes: &[u8]) -> bool {
+    [b"PERFILE2", b"2ELIFREP", b"PERFFILE"].iter().any(|magic| bytes.starts_with(*magic))
 }
 
 /// Stacks of one run or more: a file, or of a directory each file whose name does not begin with a dot, by name.
