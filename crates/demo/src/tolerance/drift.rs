@@ -131,11 +131,6 @@ impl Drift {
         }
     }
 
-    /// True when nothing has differed so far.
-    pub fn is_empty(&self) -> bool {
-        self.outputs_differing == 0
-    }
-
     /// The findings; `rules` are those that judged.
     pub fn summary(&self, rules: &Rules) -> ToleranceSummary {
         let fields = self.fields.iter().filter_map(|(&(rule, field), series)| {

@@ -326,14 +326,14 @@ impl<'a> Judge<'a> {
         self.settle(process, Some(frame))
     }
 
-    /// Adds an output to its lane with what its decoder finds in it, or keeps it until a later one completes it.
+    /// Adds an output to its lane, which is there, with what its decoder finds in it, or keeps it until a later one completes it.
     fn decode(&mut self, peer: &Peer, side: usize, frame: u64, sent: Sent) -> Result<(), JudgeError> {
         let answer = match &mut self.decoders {
             Some(decoders) => decoders[side].answer(sent.number)?,
             None => Decoded::Opaque(String::new()),
         };
-        let partial = &mut self.partial.entry(peer.clone()).or_default()[side];
         if matches!(answer, Decoded::Held) {
+            let partial = &mut self.partial.entry(peer.clone()).or_default()[side];
             partial.push(sent);
             if partial.len() > MOST_PARTIAL {
                 let side = [Side::Recorded, Side::Replayed][side];
@@ -346,15 +346,19 @@ impl<'a> Judge<'a> {
         let mut parts = 1;
         let fields = match answer {
             Decoded::Fields(found) if !found.is_empty() => {
+                let partial =
+                    self.partial.get_mut(peer).map(|sides| std::mem::take(&mut sides[side])).unwrap_or_default();
                 parts += partial.len() as u64;
-                bytes = partial.drain(..).flat_map(|part| part.bytes).chain(bytes).collect();
+                bytes = partial.into_iter().flat_map(|part| part.bytes).chain(bytes).collect();
                 Some(found)
             }
             // A datagram of which nothing is said is compared by its bytes.
             _ => None,
         };
         let output = Output { frame, record, thread, op, bytes, parts, fields };
-        self.lanes.entry(peer.clone()).or_default().push(side, output);
+        if let Some(lane) = self.lanes.get_mut(peer) {
+            lane.push(side, output);
+        }
         Ok(())
     }
 
