@@ -7,7 +7,7 @@
 //!
 //! Exits 1 when not every player got into the game.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,7 +20,10 @@ const JOIN_WITHIN: Duration = Duration::from_secs(30);
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["port"] => free_port(),
+        ["port"] => {
+            println!("{}", prony_testing::scratch::free_address().port());
+            Ok(())
+        }
         [server, players, seconds] => match (server.parse(), players.parse(), seconds.parse()) {
             (Ok(server), Ok(players), Ok(seconds)) => run(server, players, Duration::from_secs(seconds)),
             _ => Err("expected ADDRESS:PORT PLAYERS SECONDS".into()),
@@ -37,11 +40,6 @@ fn main() -> ExitCode {
 }
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-
-fn free_port() -> Result<()> {
-    println!("{}", UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port());
-    Ok(())
-}
 
 fn run(server: SocketAddr, players: usize, playing: Duration) -> Result<()> {
     let (tally, stop) = (Tally::default(), AtomicBool::new(false));

@@ -351,11 +351,8 @@ fn a_scratch_directory_of_another_user_is_not_worked_in() {
 /// Records a Redis server that answers some commands; returns the port it was given.
 fn record_redis(place: &Path) -> u16 {
     use std::io::Write;
-    use std::net::{TcpListener, TcpStream};
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("there are free ports")
-        .port();
+    use std::net::TcpStream;
+    let port = prony_testing::scratch::free_address().port();
     let mut recorder = prony();
     recorder.args(["record", "-o", "redis.demo", "--", "redis-server", "--bind", "127.0.0.1", "--save", "", "--port"]);
     recorder.arg(port.to_string()).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

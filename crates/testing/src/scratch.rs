@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard};
 
 use crate::{CommandOutput, cache_home, prony};
 
@@ -116,12 +117,19 @@ impl Drop for Scratch {
     }
 }
 
-/// An address on 127.0.0.1 whose port the kernel says is free for TCP and UDP.
+/// An address on 127.0.0.1 whose port the kernel says is free for TCP and UDP, and gives to no socket that names none: a
+/// client of another test would else have it before the server that it is for.
 pub fn free_address() -> SocketAddr {
+    /// The last port that was handed out, from a number that differs between runs.
+    static LAST: LazyLock<AtomicU32> = LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));
+    let range =
+        fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").expect("Linux says which ports it gives out");
+    let given: Vec<u16> = range.split_ascii_whitespace().map(|port| port.parse().expect("ports are numbers")).collect();
+    let named: Vec<u16> = (1024..=u16::MAX).filter(|port| !(given[0]..=given[1]).contains(port)).collect();
     loop {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        if UdpSocket::bind(address).is_ok() {
+        let next = LAST.fetch_add(1, Ordering::Relaxed) as usize % named.len();
+        let address = SocketAddr::from(([127, 0, 0, 1], named[next]));
+        if TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok() {
             return address;
         }
     }

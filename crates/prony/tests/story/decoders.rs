@@ -158,7 +158,8 @@ fn fields_of_a_packed_protocol_are_compared_whatever_its_datagrams_are() {
     let scratch = Scratch::new("points-small");
     let address = free_address();
     let server = Server::new([compiled(&scratch, "points.c", &["-DSMALL"]), address.port().to_string()]);
-    let (_, demo) = record_with(&scratch, &server, &[], |stop| steer(address, stop));
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| steer(address, stop));
+    assert_eq!(recording.code, 0, "{recording}");
     let larger = vec![compiled(&points.scratch, "points.c", &[]), address.port().to_string()];
     let larger = replay(&scratch, &demo, &flags, &larger);
     assert_eq!((larger.code, &larger.answer["verdict"]), (1, &"tolerant".into()), "{larger}");
@@ -221,7 +222,8 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     let address = free_address();
     let build = |flags: &[&str]| vec![compiled(&scratch, "points.c", flags), address.port().to_string()];
     let server = Server::new(build(&["-DBEHIND=1"]));
-    let (_, demo) = record_with(&scratch, &server, &[], |stop| steer(address, stop));
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| steer(address, stop));
+    assert_eq!(recording.code, 0, "{recording}");
     let early = replay(&scratch, &demo, &flags, &build(&["-DBEHIND=frame<80"]));
     assert_eq!((early.code, &early.answer["verdict"]), (1, &"tolerant".into()), "{early}");
     let decoded = &early.answer["tolerance"]["decoded"];
