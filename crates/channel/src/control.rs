@@ -8,7 +8,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c9");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d0");
 
 states! {
     /// Task of the library in this server.
@@ -93,6 +93,8 @@ pub struct Control {
     pub passed_process: AtomicU32,
     /// Replay: thread of that record, within its process.
     pub passed_thread: AtomicU32,
+    /// Recording: it has ended, and the server goes on. No record is written from here on.
+    pub ended: Flag,
     /// Replay: number of that record within its thread.
     pub passed_record: AtomicU64,
     /// Replay: real calls that failed so far, each counted once for a process.
@@ -114,7 +116,7 @@ layout!(Control, 3846336, {
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
-    passed_process: 37332, passed_thread: 37336, passed_record: 37344, failures_used: 37352, failures: 37360,
+    passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
 });
 

@@ -41,7 +41,7 @@ const SPINS: u32 = 100;
 
 /// Puts the baton into use: from now on this process has several threads.
 pub fn enable() {
-    if state::mode() == RECORDING && !control().side_by_side.load(Ordering::Relaxed) {
+    if state::mode() == RECORDING && !state::is_over() && !control().side_by_side.load(Ordering::Relaxed) {
         IN_USE.store(true, Ordering::Relaxed);
     }
 }
@@ -75,7 +75,7 @@ fn is_free(word: u32) -> bool {
 
 /// Threads of this process run one at a time.
 pub fn is_in_use() -> bool {
-    IN_USE.load(Ordering::Relaxed)
+    IN_USE.load(Ordering::Relaxed) && !state::is_over()
 }
 
 /// The thread has the baton, and no other has waited for it for long.
@@ -200,7 +200,7 @@ fn take_free(process: &channel::Process, name: u32) -> bool {
 fn wait_for_it(process: &channel::Process, name: u32, own: &channel::Thread) {
     let mut impatient = false;
     let mut stuck = Stuck::default();
-    loop {
+    while !state::is_over() {
         let now = process.baton.load(Ordering::Relaxed);
         let free = is_free(now) && (impatient || process.impatient.load(Ordering::Relaxed) == 0);
         if free || stuck.is_sure() {

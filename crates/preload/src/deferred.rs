@@ -106,7 +106,8 @@ pub fn enter_sandbox() {
     IN_SANDBOX.store(true, Ordering::Relaxed);
 }
 
-fn is_in_sandbox() -> bool {
+/// True once the server has put itself into a sandbox.
+pub fn is_in_sandbox() -> bool {
     IN_SANDBOX.load(Ordering::Relaxed)
 }
 

@@ -4,6 +4,7 @@
 //! given to the next thread, if that comes late enough. Addresses of a server with short-lived
 //! threads would depend on it, and with them whatever the server makes of addresses.
 
+use super::state;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Threads of which the kernel may still know, 0 for none.
@@ -11,6 +12,9 @@ static ENDING: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
 /// The calling thread will make no recorded call any more.
 pub fn begin() {
+    if state::is_over() {
+        return;
+    }
     // SAFETY: only reads the number of the thread.
     unsafe {
         wait_for_others();
@@ -25,6 +29,9 @@ pub fn begin() {
 
 /// Waits until the threads that are ending are gone.
 pub fn wait_for_others() {
+    if state::is_over() {
+        return;
+    }
     for place in &ENDING {
         let tid = place.load(Ordering::Acquire);
         if tid == 0 {

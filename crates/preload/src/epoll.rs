@@ -85,8 +85,25 @@ fn entry(fd: i32) -> Option<&'static AtomicU64> {
     INSTANCES.get(usize::try_from(fd).ok()?)
 }
 
+/// Name of this process in the names of its instances, if that is not its number in the recording.
+static NAME: AtomicU32 = AtomicU32::new(0);
+
+/// Names instances that this process will make by its PID: it was forked after the end of the recording, and has no number there.
+pub fn name_by_pid() {
+    // SAFETY: only a query. The bit keeps these names apart from numbers in the recording.
+    NAME.store(1 << 30 | unsafe { libc::getpid() } as u32, Ordering::Relaxed);
+    MADE.store(0, Ordering::Relaxed);
+    INHERITED.store(0, Ordering::Relaxed);
+}
+
+/// The upper half of the names of this process's instances.
+fn process_name() -> u64 {
+    let name = NAME.load(Ordering::Relaxed);
+    u64::from(if name == 0 { state::index() } else { name })
+}
+
 fn next_instance() -> Instance {
-    u64::from(state::index()) << 32 | u64::from(MADE.fetch_add(1, Ordering::Relaxed) + 1)
+    process_name() << 32 | u64::from(MADE.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 /// The epoll instance behind a descriptor. One that came over a socket or through `exec` has a name of
@@ -106,7 +123,7 @@ pub fn made(fd: i32) {
     let before = entry.load(Ordering::Relaxed);
     let gone = before != 0
         && before & SHARED == 0
-        && before >> 32 == u64::from(state::index())
+        && before >> 32 == process_name()
         && before as u32 > INHERITED.load(Ordering::Relaxed);
     if !gone {
         entry.store(next_instance(), Ordering::Relaxed);

@@ -57,6 +57,8 @@ mod processor;
 mod raw_calls;
 mod search;
 mod signals;
+// A server whose recording has ended.
+mod going_on;
 // What the server calls.
 mod hooks;
 mod real;

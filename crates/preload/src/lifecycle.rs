@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, deferred, ending, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, deferred, ending, epoll, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -14,10 +14,15 @@ pub fn attach_thread(index: u16) {
     // SAFETY: the block is the calling thread's own. Nothing of it is in use by a hook: the thread is new, or the one of
     // a process that begins.
     unsafe {
-        (*thread).slot = slots::claim(index);
         (*thread).index = index;
         (*thread).attached = true;
         (*thread).mode = mode();
+        if state::is_over() {
+            (*thread).slot = std::ptr::null();
+            (*thread).live = mode();
+            return;
+        }
+        (*thread).slot = slots::claim(index);
         (*thread).own_turn = None;
         ((*thread).unrecorded, (*thread).next_call) = (0, 0);
         ring::map(thread);
@@ -43,7 +48,7 @@ pub fn detach_thread() {
             baton::give(thread);
             ring::unmap(thread);
             player::close(thread);
-            slots::give_back(&*(*thread).slot);
+            slots::give_back((*thread).slot);
         }
     }
 }
@@ -54,8 +59,11 @@ pub fn now_threaded() {
     baton::enable();
 }
 
-/// Chooses the index of a process about to be made.
+/// Chooses the index of a process about to be made. One that is made after the end of the recording needs none.
 pub fn next_index() -> u32 {
+    if state::is_over() {
+        return 0;
+    }
     let index = control().processes_used.fetch_add(1, Ordering::Relaxed);
     if index as usize >= PROCESSES {
         report::fatal(&[b"more than 32,768 processes in one recording"]);
@@ -65,6 +73,9 @@ pub fn next_index() -> u32 {
 
 /// Runs in the child of a `fork`: it becomes process `index`, with one thread.
 pub fn become_child(index: u32) {
+    if state::is_over() {
+        return go_on_as_child();
+    }
     state::join_as_child(index);
     // A replay takes the numbers of the recording.
     control().processes_used.fetch_max(index.saturating_add(1), Ordering::Relaxed);
@@ -86,6 +97,20 @@ pub fn become_child(index: u32) {
         attach_thread(0);
         (*thread).live = PASS_THROUGH;
         sharing::begin(thread);
+    }
+}
+
+/// Runs in the child of a `fork` after the end of the recording.
+fn go_on_as_child() {
+    ending::forget();
+    epoll::name_by_pid();
+    let thread = thread::this();
+    // SAFETY: the block is the calling thread's own, and this thread is the only one of the process.
+    unsafe {
+        ring::unmap(thread);
+        deferred::let_go(thread, true);
+        (*thread).slot = std::ptr::null();
+        (*thread).live = PASS_THROUGH;
     }
 }
 

@@ -34,7 +34,7 @@ fn note(op: Op, aux: u32, text: &[&[u8]]) {
     // SAFETY: the block is the calling thread's own, and the line lives across the record that is made of it.
     unsafe {
         let thread = thread::this();
-        if !(*thread).attached || state::mode() != RECORDING {
+        if !(*thread).attached || state::mode() != RECORDING || state::is_over() {
             return;
         }
         let before = errno();

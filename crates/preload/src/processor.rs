@@ -60,6 +60,8 @@ struct Instruction {
     length: u8,
     /// Bytes that a jump may take the place of, 0 for a breakpoint.
     room: u8,
+    /// Its first byte, which a breakpoint takes the place of.
+    first: u8,
 }
 
 impl Instruction {
@@ -94,7 +96,7 @@ impl Instruction {
         // `REX.B`
         let register = operand & 7 | (rex & 1) << 3;
         let width = if query == Query::Rdpid { 8 } else { width };
-        Some(Instruction { address, query, register, width, length: at as u8 + length, room: 0 })
+        Some(Instruction { address, query, register, width, length: at as u8 + length, room: 0, first: bytes[0] })
     }
 }
 
@@ -299,6 +301,19 @@ unsafe fn leave(from: &Instruction) -> bool {
             return write(from.address, &detour::jump(from.address, detour));
         }
         write(from.address, &[BREAKPOINT])
+    }
+}
+
+/// Gives the instructions back that breakpoints have taken the place of: what they ask is not recorded any more. Jumps stay, as
+/// more than a byte cannot be changed while threads run it.
+pub fn give_back() {
+    for found in current().iter().flatten() {
+        // SAFETY: the list has instructions of code that is mapped; one byte is changed.
+        unsafe {
+            if (found.address as *const u8).read() == BREAKPOINT {
+                write(found.address, &[found.first]);
+            }
+        }
     }
 }
 

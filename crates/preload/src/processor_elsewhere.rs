@@ -9,6 +9,9 @@ pub fn watched() {}
 /// Does nothing: plugins are not followed either.
 pub fn watch_loading() {}
 
+/// Does nothing: there is no breakpoint.
+pub fn give_back() {}
+
 /// No signal is taken over.
 pub fn catches() -> bool {
     false

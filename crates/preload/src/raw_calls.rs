@@ -14,7 +14,7 @@ use super::recorder;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::state::control;
-use super::state::{errno, set_errno};
+use super::state::{self, errno, set_errno};
 use super::thread::{self, PASS_THROUGH, PassThrough};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use libc::c_long;
@@ -113,7 +113,9 @@ pub fn take_over() {
 /// Has the kernel report raw system calls of the calling thread too, if it does for the first
 /// one: neither a new thread nor a forked child inherits that.
 pub fn watch_thread() {
-    const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
+    if state::is_over() {
+        return;
+    }
     const PR_SYS_DISPATCH_ON: usize = 1;
     static REPORT_ALL: u8 = 1;
     let start = LIBC_START.load(Ordering::Relaxed);
@@ -125,6 +127,19 @@ pub fn watch_thread() {
         unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL) };
     }
 }
+
+/// Has the kernel report raw system calls of the calling thread no more.
+pub fn unwatch_thread() {
+    if LIBC_START.load(Ordering::Relaxed) != 0 {
+        const PR_SYS_DISPATCH_OFF: usize = 0;
+        let _pass_through = PassThrough::enter();
+        // SAFETY: only numbers.
+        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) };
+    }
+}
+
+/// Number of the option in `linux/prctl.h`.
+const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 const IS_I386: bool = cfg!(target_arch = "x86");

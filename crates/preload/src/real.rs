@@ -89,11 +89,12 @@ pub fn forget_failures() {
 /// library, and for a pointer that no program can follow (`vetted`). `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
 /// further names under which libc exports the same function. `large [other]` names the variant for large files, the same
 /// function but on i386, and `time64 [other]` the one with times of 64 bits, which only i386 has: each is a hook of its own
-/// with this body, in which `real::NAME` is the variant. Tests call the hooks by no C name: they are ordinary
+/// with this body, in which `real::NAME` is the variant. `until [over]` in front of `fn` has the hook call the function behind it once
+/// `over()` is true: it keeps nothing for the server. Tests call the hooks by no C name: they are ordinary
 /// programs.
 macro_rules! hooks {
     // One hook and the function behind it.
-    (@hook $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
+    (@hook [$($over:path)?] $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
         $(#[$meta])*
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_variables)]
@@ -119,7 +120,8 @@ macro_rules! hooks {
                 if (*$crate::thread::this()).live == $crate::thread::PASS_THROUGH {
                     return real::$name($($arg),*);
                 }
-                if is_refused {
+                let is_over = false $(|| $over())?;
+                if is_over || is_refused {
                     return real::$name($($arg),*);
                 }
                 if $crate::stack::is_scanned() {
@@ -155,7 +157,7 @@ macro_rules! hooks {
         }
     };
     // The same function for other widths, see `widths`: the hook's body with the types of one of its modules.
-    (@twin $widths:ident $twin:ident $name:ident $args:tt $ret:ty, $body:block) => {
+    (@twin $over:tt $widths:ident $twin:ident $name:ident $args:tt $ret:ty, $body:block) => {
         mod $twin {
             #[allow(unused_imports, reason = "few functions have all of the types")]
             use $crate::widths::$widths::{Entry, FileSystemStatus, Stat, VirtualStatus, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
@@ -174,12 +176,12 @@ macro_rules! hooks {
                 pub use super::twin::$twin as $name;
             }
 
-            $crate::real::hooks!(@hook $twin $args $ret, $body);
+            $crate::real::hooks!(@hook $over $twin $args $ret, $body);
         }
     };
     ($(
         $(#[$meta:meta])*
-        $([$($alias:ident),*])? $(large [$($large:ident),*])? $(time64 [$($time64:ident),*])?
+        $([$($alias:ident),*])? $(large [$($large:ident),*])? $(time64 [$($time64:ident),*])? $(until [$over:path])?
         fn $name:ident $args:tt -> $ret:ty $body:block
     )*) => {
         /// The functions behind the hooks of this module.
@@ -188,17 +190,17 @@ macro_rules! hooks {
             use super::*;
             $($crate::real::hooks!(@real $name $args $ret);)*
         }
-        $($crate::real::hooks!(@hook $(#[$meta])* $name $args $ret, $body);)*
+        $($crate::real::hooks!(@hook [$($over)?] $(#[$meta])* $name $args $ret, $body);)*
         $($($($crate::real::hooks!(@alias $alias $name $args $ret);)*)?)*
         $($($(
             #[cfg(not(target_arch = "x86"))]
             $crate::real::hooks!(@alias $large $name $args $ret);
             #[cfg(target_arch = "x86")]
-            $crate::real::hooks!(@twin large $large $name $args $ret, $body);
+            $crate::real::hooks!(@twin [] large $large $name $args $ret, $body);
         )*)?)*
         $($($(
             #[cfg(target_arch = "x86")]
-            $crate::real::hooks!(@twin time64 $time64 $name $args $ret, $body);
+            $crate::real::hooks!(@twin [] time64 $time64 $name $args $ret, $body);
         )*)?)*
     };
 }

@@ -148,6 +148,9 @@ pub unsafe fn emit_clock(thread: *mut Thread, op: Op, clock: u32, nanoseconds: i
     // `CLOCK_RUN_READS`.
     unsafe {
         if (*thread).run_reads == 0 || (*thread).run_op != op as u16 || (*thread).run_clock != clock {
+            if state::is_over() {
+                return;
+            }
             open_run(thread, op, clock);
         }
         let at = (*thread).ring.add(((*thread).head as usize & (RING_BYTES - 1)) + HEAD_BYTES);
@@ -201,6 +204,9 @@ pub unsafe fn close_run(thread: *mut Thread) {
 pub unsafe fn emit_at_once(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
     // SAFETY: the block is the calling thread's own, which has a ring, and the pieces live across the call.
     unsafe {
+        if state::is_over() {
+            return;
+        }
         close_run(thread);
         if (*thread).unrecorded != 0 && op.restarts_count() {
             (*thread).unrecorded = 0;
@@ -366,7 +372,10 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
             let pause = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
             libc::nanosleep(&pause, std::ptr::null_mut());
             if rounds.is_multiple_of(2000) && state::is_outside_gone() {
-                // Writing goes on into memory that is no longer read.
+                control().ended.store(true, Ordering::Relaxed);
+            }
+            if state::is_over() {
+                // What is left of this record goes into memory that is not read any more.
                 (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
             }
         }

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Has the objects searched, and calls `follow` while the sites that were found stand in the control area. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
 /// whether any of them makes system calls of its own.
 pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
+    if state::is_over() {
+        return false;
+    }
     let _pass_through = PassThrough::enter();
     let scan = &control().scan;
     let state = &scan.state;
@@ -21,7 +24,7 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     wake(state.word());
     for _ in 0..LOOKS {
         // The recorder may be gone; the server goes on without it.
-        if !state.is(what, Ordering::Acquire) || state::is_outside_gone() {
+        if !state.is(what, Ordering::Acquire) || state::is_over() || state::is_outside_gone() {
             break;
         }
         sleep(state.word(), what as u32);

@@ -36,8 +36,13 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
     slot
 }
 
-/// Another thread may take the slot, once its ring is read.
-pub fn give_back(slot: &channel::Thread) {
+/// Another thread may take the slot, once its ring is read. A thread that began after the end of the recording has none.
+///
+/// # Safety
+/// `slot` is null or one of the control area's.
+pub unsafe fn give_back(slot: *const channel::Thread) {
+    // SAFETY: as for this function; the control area is mapped for good.
+    let Some(slot) = (unsafe { slot.as_ref() }) else { return };
     for (count, total) in slot.counts.all().into_iter().zip(control().ended_counts.all()) {
         total.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -50,7 +55,7 @@ pub fn leave() {
     // SAFETY: the block is the calling thread's own, and an attached thread has a slot, which is mapped for good.
     unsafe {
         if std::mem::take(&mut (*thread).attached) {
-            give_back(&*(*thread).slot);
+            give_back((*thread).slot);
         }
     }
 }

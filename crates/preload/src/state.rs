@@ -143,6 +143,12 @@ pub fn threaded() -> bool {
     THREADED.load(Ordering::Relaxed)
 }
 
+/// True once the recording has ended although this server goes on: no record is written, and no thread waits for its turn.
+#[inline(always)]
+pub fn is_over() -> bool {
+    control().ended.load(Ordering::Relaxed)
+}
+
 /// True once the process outside has ended. One that a server without privileges may not signal is there.
 pub fn is_outside_gone() -> bool {
     let before = errno();

@@ -14,7 +14,7 @@ pub mod study;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -197,9 +197,10 @@ Examples:
   prony record -o match.demo --for 30s -- ./server +map dm1
   prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
   prony record --check -o try.demo --for 10s -- ./server
+  prony record --stop match.demo                    the demo is complete, and its server goes on
 
 The recording ends when the server exits, after --for, or on Ctrl-C, which reaches the server as usual; the demo is closed
-cleanly in each case. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
+cleanly in each case. --stop ends it at the end of a frame, or after 1 s without one; the server goes on unrecorded. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
 With --check it is that of `prony replay`, unless the demo is replayable.
 A demo contains everything the server read and sent, including secrets: only its owner can read the file. The recording is
 noted in ~/.local/state/prony/recorded, so that a replay on this machine runs its command without confirmation.";
@@ -209,8 +210,14 @@ noted in ~/.local/state/prony/recorded, so that a replay on this machine runs it
 #[command(after_help = RECORD_EXAMPLES)]
 pub struct RecordArgs {
     /// Write the demo to FILE
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "stop")]
+    pub output: Option<PathBuf>,
+    /// End the recording that writes FILE and let its server go on; the recorder does the same on SIGUSR1
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub stop: Option<PathBuf>,
+    /// After --stop, wait for the server, pass signals on to it and exit with its code; always as process 1 of a container
+    #[arg(long)]
+    pub stay: bool,
     /// Stop the server after this time: 30s, 500ms, 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
@@ -218,7 +225,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "TEXT", requires = "limit", value_parser = unescaped)]
     pub end_input: Option<Text>,
     /// Server command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "stop", value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
     /// Store this directory in the demo and restore it for each replay; for files that the server writes and reads back
@@ -248,6 +255,13 @@ pub struct RecordArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl RecordArgs {
+    /// The demo to write; empty where the arguments are those of `--stop`.
+    pub fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
 }
 
 /// Files that the demo contains because the server only reads them.

@@ -1,9 +1,12 @@
 //! `prony record`: shows what a recording left.
 
 use std::io::{ErrorKind, IsTerminal};
+use std::path::Path;
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
-use prony_replay::{PackLimits, RecordError, RecordOptions, RecordReport, RecordScope, ReplayReport, Warning};
+use prony_replay::{
+    PackLimits, RecordError, RecordOptions, RecordReport, RecordScope, ReplayReport, StopError, Warning,
+};
 use prony_report::{json, text};
 
 use crate::cli::{RecordArgs, ReplayArgs, TrustArgs};
@@ -22,24 +25,27 @@ pub fn run(
     record: impl FnOnce(&RecordArgs) -> Result<RecordReport, Failure>,
     check: impl FnOnce(&ReplayArgs) -> Result<ReplayReport, Failure>,
 ) -> Result<Exit, Failure> {
-    if !args.force && args.output.symlink_metadata().is_ok() {
-        return Err(Failure::new(format!("cannot record to {}: file exists", args.output.display()))
+    if !args.force && args.output().symlink_metadata().is_ok() {
+        return Err(Failure::new(format!("cannot record to {}: file exists", args.output().display()))
             .hint("use --force to overwrite it"));
+    }
+    if let Some(demo) = &args.stop {
+        return stop(demo);
     }
     let report = record(args)?;
     if !args.json {
-        output::print(&text::record::text(&args.output, &report, ended_by_limit(args, &report)))?;
+        output::print(&text::record::text(args.output(), &report, ended_by_limit(args, &report)))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {}", text::record::warning(warning));
     }
     // What this very command has recorded.
     let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
-    let mut replay = ReplayArgs { trust, ..ReplayArgs::of(args.output.clone()) };
+    let mut replay = ReplayArgs { trust, ..ReplayArgs::of(args.output().to_owned()) };
     replay.execution.explain = true;
     let checked = args.check.then(|| check(&replay)).transpose();
     if args.json {
-        let mut answer = json::record::answer(&args.output, &report, ended_by_limit(args, &report));
+        let mut answer = json::record::answer(args.output(), &report, ended_by_limit(args, &report));
         if let Ok(Some(checked)) = &checked {
             answer["check"] = json::replay::answer(checked);
         }
@@ -49,9 +55,9 @@ pub fn run(
         if report.output_bytes == 0 {
             eprintln!("hint: {NOTHING_SENT}");
         } else {
-            eprintln!("hint: `prony replay {}` checks it", args.output.display());
+            eprintln!("hint: `prony replay {}` checks it", args.output().display());
         }
-        return Ok(exit(args, &report));
+        return go_on(args, &report).map(|code| code.unwrap_or_else(|| exit(args, &report)));
     };
     if !args.json {
         output::print(&(verdict(&checked).to_owned() + &replay::whole_text(&replay, &checked)))?;
@@ -65,10 +71,40 @@ pub fn run(
     } else if let Some(hint) = replay::hint(&replay, &checked) {
         eprintln!("hint: {hint}");
     }
+    let code = go_on(args, &report)?;
     Ok(match replay::exit(&checked) {
-        Exit::Good => exit(args, &report),
+        Exit::Good => code.unwrap_or_else(|| exit(args, &report)),
         found => found,
     })
+}
+
+/// Ends the recording that another process makes of this demo.
+fn stop(demo: &Path) -> Result<Exit, Failure> {
+    prony_replay::stop_recording(demo).map_err(|error| {
+        let failure = Failure::new(format!("cannot stop the recording: {error}"));
+        match error {
+            StopError::NotRecorded { .. } => failure.hint("name the file as `prony record -o FILE` was given it"),
+            StopError::NoRecorder { partial, .. } => failure.hint(format!(
+                "the recording was interrupted, or another user makes it; `prony replay --allow-truncated {}` replays what is there",
+                partial.display()
+            )),
+            StopError::NotCompleted { .. } => failure.hint("the recorder has said why on its own terminal"),
+            StopError::System { .. } => failure,
+        }
+    })?;
+    output::print(&format!("{}: the recording has ended, and its server goes on\n", demo.display()))?;
+    Ok(Exit::Good)
+}
+
+/// Waits for a server that goes on after its recording, where this process has to stay for it: as its parent by request, as the
+/// first process of a container, whose end ends all others, or as the one that has its standard input open. `None` where
+/// nothing was waited for.
+fn go_on(args: &RecordArgs, report: &RecordReport) -> Result<Option<Exit>, Failure> {
+    let stays = args.stay || args.end_input.is_some() || std::process::id() == 1;
+    let Some(pid) = report.goes_on.filter(|_| stays) else { return Ok(None) };
+    let ended = prony_replay::wait_for_server(pid)
+        .map_err(|error| Failure::new(format!("cannot wait for the server (process {pid}): {error}")))?;
+    Ok(Some(exit_of(ended)))
 }
 
 const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to compare: record while clients are busy";
@@ -88,15 +124,21 @@ fn ended_by_limit(args: &RecordArgs, report: &RecordReport) -> bool {
 
 /// The server's own code, as if it had run without `prony`; where that is 0, what the demo is worth.
 fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
-    let code = match report.exit {
-        _ if ended_by_limit(args, report) => 0,
+    let ended = if ended_by_limit(args, report) { ServerExit::Cut } else { report.exit };
+    match exit_of(ended) {
+        Exit::Good if report.output_bytes == 0 => Exit::NotTrusted,
+        code => code,
+    }
+}
+
+/// The code of a server that has ended, as shells say it; that of one that goes on, or was ended, is 0.
+fn exit_of(ended: ServerExit) -> Exit {
+    let code = match ended {
         ServerExit::Code(code) => code,
-        // As shells say it.
         ServerExit::Signal(signal) => 128 + signal,
         ServerExit::Cut => 0,
     };
     match u8::try_from(code) {
-        Ok(0) if report.output_bytes == 0 => Exit::NotTrusted,
         Ok(0) => Exit::Good,
         Ok(code) => Exit::Server(code),
         Err(_) => Exit::Server(u8::MAX),
@@ -109,7 +151,7 @@ fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
 /// What kept it from being recorded.
 pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
     let options = RecordOptions {
-        output: args.output.clone(),
+        output: args.output().to_owned(),
         replace: args.force,
         command: args.command.clone(),
         state: args.state.clone(),
@@ -139,7 +181,7 @@ fn failure(args: &RecordArgs, error: &RecordError) -> Failure {
     match error {
         RecordError::Program(error) => Failure::program("record", error),
         RecordError::Write { path, error: WriteError::Io(error) } if error.kind() == ErrorKind::AlreadyExists => {
-            let left = args.output.display();
+            let left = args.output().display();
             Failure::new(format!("cannot write {path}: file exists")).hint(format!(
                 "an interrupted recording left {left}.partial: replay it with `prony replay --allow-truncated \
                  {left}.partial`, or replace it with --force"

@@ -34,6 +34,7 @@ pub use files::pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport
 pub use files::regular::FileError;
 pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
+pub use record::stop::{StopError, stop_recording, wait_for_server};
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, StateOptions,

@@ -1,5 +1,7 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
+pub(crate) mod stop;
+
 use crate::channel::merge::Merger;
 use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
 use crate::files::known::KnownDemos;
@@ -20,12 +22,12 @@ use crate::server::search;
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer, note_text};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
@@ -33,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use stop::Cut;
 
 /// Options of a recording, as `prony record` takes them.
 #[derive(Debug, Clone)]
@@ -171,7 +174,7 @@ fn header_of(
 }
 
 /// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
-/// to the server. `progress` is called a few times a second.
+/// to the server; or until SIGUSR1 comes, after which the server goes on unrecorded. `progress` is called a few times a second.
 ///
 /// # Errors
 /// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
@@ -200,7 +203,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     channel.hide(inode(&partial));
     channel.hide_replaced(inode(&options.output));
     let libraries = Libraries::in_memory().map_err(system("hold the preload library in memory"))?;
-    let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
+    let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM, SIGUSR1]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
         false => None,
@@ -257,6 +260,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         follows_exec: options.scope.follow_exec,
         stamped: Vec::new(),
         totals: Totals::default(),
+        cut: Cut::default(),
     };
     let ended = recording.run(options.limit, &interrupt, progress).map_err(|broken| {
         recording.end_server();
@@ -269,7 +273,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     if !recording.channel.attached() {
         let _ = fs::remove_file(&partial);
         let program = program.path.display().to_string();
-        return Err(RecordError::NotAttached { program, exit: exit_of(ended) });
+        return Err(RecordError::NotAttached { program, exit: ended });
     }
     let mut report = recording.finish(ended, &state, options.pack, write)?;
     partial::complete(&partial, &options.output, options.replace)
@@ -334,6 +338,7 @@ struct Recording {
     /// Bytes of the record that is being stamped.
     stamped: Vec<u8>,
     totals: Totals,
+    cut: Cut,
 }
 
 /// Objects that the server has loaded, and what a search of them found.
@@ -378,7 +383,7 @@ impl Recording {
         limit: Option<Duration>,
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<ExitStatus, RunError> {
+    ) -> Result<Exit, RunError> {
         let start = Instant::now();
         let mut deadline = limit.map(|limit| start + limit);
         let mut block_at = start + BLOCK_EVERY;
@@ -403,7 +408,18 @@ impl Recording {
                     file_bytes: self.writer.file_bytes(),
                 });
             }
-            if let Some(signal) = interrupt.take() {
+            if self.cut.is_due(now, self.channel.attached()) {
+                self.search_new_objects();
+                self.look_beside();
+                self.channel.end_recording();
+                self.server.let_go();
+                return Ok(Exit::Cut);
+            }
+            let signal = interrupt.take();
+            if signal == Some(SIGUSR1) {
+                self.cut.request(now);
+            }
+            if let Some(signal) = signal.filter(|&signal| signal != SIGUSR1) {
                 self.look_beside();
                 self.server.signal(signal);
                 last_request = Some(signal);
@@ -443,7 +459,7 @@ impl Recording {
             let leaves = leave_at.is_some_and(|leave_at| now >= leave_at);
             if let Some(status) = ended.filter(|_| leaves || !self.others_run()) {
                 self.gather(true)?;
-                return Ok(status);
+                return Ok(exit_of(status));
             }
             if gathered < 1 << 20 {
                 std::thread::sleep(IDLE);
@@ -593,8 +609,11 @@ impl Recording {
         let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
         self.totals.raw_bytes += gathered as u64;
-        let Recording { writer, opened, notes, started, latest, stamped, totals, .. } = self;
+        let Recording { writer, opened, notes, started, latest, stamped, totals, cut, .. } = self;
         merger.take(all, |process, record| {
+            if cut.is_made() {
+                return Ok(());
+            }
             let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let op = Op::from_number(head.op);
             match op.map(Op::class) {
@@ -617,14 +636,19 @@ impl Recording {
             stamped.clear();
             stamped.extend_from_slice(record);
             stamped[16..24].copy_from_slice(&time.to_le_bytes());
-            Ok::<(), RunError>(writer.push(process, stamped)?)
+            let frames = writer.frames();
+            writer.push(process, stamped)?;
+            if writer.frames() > frames {
+                cut.at_frame();
+            }
+            Ok::<(), RunError>(())
         })?;
         Ok(gathered)
     }
 
     fn finish(
         mut self,
-        ended: ExitStatus,
+        ended: Exit,
         state: &[PathBuf],
         limits: PackLimits,
         write: impl Fn(WriteError) -> RecordError,
@@ -660,8 +684,13 @@ impl Recording {
                  did before, which is kept only with --processes-in-turn"
             ));
         }
+        let goes_on = (ended == Exit::Cut).then(|| self.server.pid());
+        if let Some((input, _)) = self.end_input.take().filter(|_| goes_on.is_some()) {
+            // Closed, it would end a server that reads to the end of its input: it stays open as long as this process lives.
+            let _ = input.into_raw_fd();
+        }
         let left: Vec<(i32, String)> = self.others().map(|pid| (pid, Launched::name_of(pid))).collect();
-        if !left.is_empty() {
+        if goes_on.is_none() && !left.is_empty() {
             warnings.push(RecordWarning::LivesOn(left));
         }
         let overlapped = self.channel.overlapped();
@@ -686,7 +715,7 @@ impl Recording {
                     build_id: program::build_id(&object.path),
                 })
                 .collect(),
-            exit: exit_of(ended),
+            exit: ended,
             duration_ns,
             unsearched: self.objects.unsearched.drain(..).map(|path| path.into_os_string().into_vec()).collect(),
             notes: self.notes.missed.drain(..).chain(self.notes.covered.drain(..)).collect(),
@@ -703,7 +732,8 @@ impl Recording {
             output_bytes: self.totals.output_bytes,
             threads_waited_s: self.channel.threads_waited().as_secs_f64(),
             file_bytes: totals.file_bytes,
-            exit: exit_of(ended),
+            exit: ended,
+            goes_on,
             packed,
             warnings,
         })

@@ -74,6 +74,11 @@ impl Stop<'_> {
         self.ended
     }
 
+    /// Process of `prony record`.
+    pub fn recorder(&self) -> u32 {
+        self.recorder
+    }
+
     /// True once the recording has ended.
     pub fn is_set(&self) -> bool {
         self.ended.load(Ordering::Relaxed)

@@ -139,6 +139,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Number of frames that have ended so far.
+    pub fn frames(&self) -> u64 {
+        self.totals.frames
+    }
+
     /// Number of bytes written so far.
     pub fn file_bytes(&self) -> u64 {
         self.out.offset

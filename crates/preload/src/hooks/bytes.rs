@@ -3,6 +3,7 @@
 
 use super::super::descriptors::{Kind, is_recorded, kind};
 use super::super::failures::at_descriptor;
+use super::super::going_on::is_over;
 use super::super::notes;
 use super::super::player::{self, count};
 use super::super::real::hooks;
@@ -106,7 +107,7 @@ unsafe fn from_file_vector(name: &CStr, fd: c_int, vector: *const iovec, value: 
 }
 
 hooks! {
-    [__read] fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+    [__read] until [is_over] fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
         if !is_recorded(fd) {
             return from_file(c"read", fd, buffer, real::read(fd, buffer, length));
         }
@@ -139,7 +140,7 @@ hooks! {
         })
     }
 
-    fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
+    until [is_over] fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
         if !is_recorded(fd) {
             return from_file_vector(c"readv", fd, vector, real::readv(fd, vector, buffers));
         }
@@ -153,7 +154,7 @@ hooks! {
         received_vector(Op::Preadv, fd, vector, buffers, || real::preadv(fd, vector, buffers, at))
     }
 
-    [__write] fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
+    [__write] until [is_over] fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
         let content = |count| Piece::Bytes(PartKind::Out, buffer.cast(), count);
         let runs = std::iter::once((buffer.cast(), length));
         match kind(fd) {
@@ -165,7 +166,7 @@ hooks! {
         }
     }
 
-    fn writev(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
+    until [is_over] fn writev(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
         let kind = kind(fd);
         if kind != Kind::Recorded && kind != Kind::Log {
             return at_descriptor(c"writev", fd, real::writev(fd, vector, buffers));

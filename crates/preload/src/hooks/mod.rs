@@ -34,10 +34,11 @@ pub use process::begin_spawned;
 
 use super::baton;
 use super::descriptors;
+use super::going_on;
 use super::player::{self, CallResult};
 use super::recorder::{self, Piece};
 use super::signals;
-use super::state::{errno, outcome, set_errno};
+use super::state::{self, errno, outcome, set_errno};
 use super::thread::{self, Thread};
 use prony_demo::{Class, Op};
 use std::sync::atomic::Ordering;
@@ -52,6 +53,9 @@ pub fn enter() -> (*mut Thread, bool) {
         signals::deliver_before(thread);
         let recording = (*thread).live == thread::RECORDING;
         (*thread).live = thread::PASS_THROUGH;
+        if recording && state::is_over() {
+            going_on::leave_recording(thread);
+        }
         (thread, recording)
     }
 }
@@ -69,6 +73,9 @@ pub unsafe fn leave(thread: *mut Thread) {
 /// Runs a real call that may block: a handler may run while it does, and other threads.
 #[inline(always)]
 pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnce() -> T) -> T {
+    if state::is_over() {
+        return real();
+    }
     // SAFETY: the caller passes the block that `enter` returned.
     unsafe {
         ((*thread).blocking, (*thread).recorded) = (true, false);

@@ -330,7 +330,8 @@ unsafe fn executed(
     unsafe {
         let (thread, recording) = enter();
         let control = state::control();
-        let follow = state::is_started_one() || control.follow_exec.load(Ordering::Relaxed);
+        let follow = !(recording && state::is_over())
+            && (state::is_started_one() || control.follow_exec.load(Ordering::Relaxed));
         let mut room = Followed::NOTHING;
         let mut inherited = [Inherited::default(); INHERITED_MAX];
         let mut inherits = 0;
@@ -764,7 +765,7 @@ unsafe fn spawned(
         let mut pid: pid_t = 0;
         let failed;
         if recording {
-            let follows = state::control().follow_exec.load(Ordering::Relaxed);
+            let follows = state::control().follow_exec.load(Ordering::Relaxed) && !state::is_over();
             let preload = if follows { programs::preload_of(path).ok() } else { None };
             let mut followed_as = 0;
             if let Some(preload) = preload {

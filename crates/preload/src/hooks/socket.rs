@@ -3,6 +3,7 @@
 use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
 use super::super::failures;
+use super::super::going_on::is_over;
 use super::super::notes;
 use super::super::player::{self, CallResult, Sending, compare_address, compare_output};
 use super::super::real::hooks;
@@ -642,7 +643,7 @@ hooks! {
         address_of(Op::Getpeername, fd, address, length, || real::getpeername(fd, address, length))
     }
 
-    fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+    until [is_over] fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
         received(Op::Recv, fd, buffer, length, flags, null_mut(), null_mut(), || real::recv(fd, buffer, length, flags))
     }
 
@@ -650,7 +651,7 @@ hooks! {
         recv(fd, buffer, length, flags)
     }
 
-    fn recvfrom(
+    until [is_over] fn recvfrom(
         fd: c_int,
         buffer: *mut c_void,
         length: size_t,
@@ -719,7 +720,7 @@ hooks! {
         })
     }
 
-    [__send] fn send(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+    [__send] until [is_over] fn send(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int) -> ssize_t {
         sent(
             Op::Send,
             fd,
@@ -732,7 +733,7 @@ hooks! {
         )
     }
 
-    fn sendto(
+    until [is_over] fn sendto(
         fd: c_int,
         buffer: *const c_void,
         length: size_t,

@@ -199,6 +199,9 @@ pub(super) unsafe fn acquired<T>(
 ) -> c_int {
     // SAFETY: the block that `enter` gives is the calling thread's own; `object` is only named.
     unsafe {
+        if state::is_over() {
+            return real();
+        }
         // Alone, it waits for nothing but a signal or another process.
         if !threaded()
             && let Some(result) = at_once()
@@ -261,6 +264,9 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
 unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_int {
     // SAFETY: the block is the calling thread's own; the caller passes a semaphore.
     unsafe {
+        if state::is_over() {
+            return real();
+        }
         let at_once = || (real::sem_trywait(object) == 0).then_some(0);
         let tried = match unrecorded(at_once, &real) {
             Attempt::Made(result) => return result,

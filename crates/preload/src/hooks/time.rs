@@ -1,5 +1,6 @@
 //! Hooks of clocks. The hot ones keep to a handful of instructions around the real call.
 
+use super::super::going_on::is_over;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
@@ -43,7 +44,7 @@ pub struct Timeb {
 }
 
 hooks! {
-    [__clock_gettime] time64 [__clock_gettime64] fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    [__clock_gettime] time64 [__clock_gettime64] until [is_over] fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
         let mut result = 0;
         let replayed = read_clock(Op::ClockGettime, number_of(clock), || {
             result = real::clock_gettime(clock, time);
@@ -63,7 +64,7 @@ hooks! {
         0
     }
 
-    [__gettimeofday] time64 [__gettimeofday64] fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
+    [__gettimeofday] time64 [__gettimeofday64] until [is_over] fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
         let mut result = 0;
         let replayed = read_clock(Op::Gettimeofday, 0, || {
             result = real::gettimeofday(time, zone);
@@ -75,7 +76,7 @@ hooks! {
         result
     }
 
-    time64 [__time64] fn time(to: *mut time_t) -> time_t {
+    time64 [__time64] until [is_over] fn time(to: *mut time_t) -> time_t {
         let mut seconds = 0;
         let replayed = read_clock(Op::Time, 0, || {
             seconds = real::time(to);
@@ -90,7 +91,7 @@ hooks! {
         seconds
     }
 
-    fn clock() -> libc::clock_t {
+    until [is_over] fn clock() -> libc::clock_t {
         let mut ticks = 0;
         // On i386 it has 32 bits and wraps around after 36 minutes.
         let replayed = read_clock(Op::Clock, 0, || {
@@ -100,7 +101,7 @@ hooks! {
         replayed.map_or(ticks, |value| (value / 1000) as libc::clock_t)
     }
 
-    time64 [__timespec_get64] fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
+    time64 [__timespec_get64] until [is_over] fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
         let mut result = base;
         let replayed = read_clock(Op::TimespecGet, base as u32, || {
             result = real::timespec_get(time, base);

@@ -3,6 +3,7 @@
 use super::super::baton;
 use super::super::descriptors;
 use super::super::epoll::{self, Instance, Registered};
+use super::super::going_on::is_over;
 use super::super::player::{self, CallResult};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -312,7 +313,7 @@ unsafe fn sleep_for<T>(op: Op, timeout_ms: u32, left: *mut T, real: impl FnOnce(
 }
 
 hooks! {
-    [__select] time64 [__select64] fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
+    [__select] time64 [__select64] until [is_over] fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
         let timeout_ms = timeout_of(timeout);
         let sets = [read, write, except];
         wait(
@@ -346,7 +347,7 @@ hooks! {
         })
     }
 
-    [__poll] fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    [__poll] until [is_over] fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
         wait_poll(Op::Poll, fds, count, timeout_of_ms(timeout), || real::poll(fds, count, timeout))
     }
 
@@ -354,7 +355,7 @@ hooks! {
         poll(fds, count, timeout)
     }
 
-    time64 [__ppoll64] fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+    time64 [__ppoll64] until [is_over] fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
         signals::with_mask(mask, || {
             wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || real::ppoll(fds, count, timeout, mask))
         })

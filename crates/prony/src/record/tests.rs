@@ -24,6 +24,7 @@ fn recorded() -> RecordReport {
         threads_waited_s: 0.0,
         file_bytes: 982_114,
         exit: ServerExit::Code(0),
+        goes_on: None,
         packed: PackReport {
             files: 3,
             bytes: 4_112,
@@ -42,15 +43,15 @@ fn a_recording_says_what_it_left() {
     let args = args(&["--for", "26s"]);
     insta::assert_snapshot!(
         "recorded",
-        text::record::text(&args.output, &recorded(), ended_by_limit(&args, &recorded()))
+        text::record::text(args.output(), &recorded(), ended_by_limit(&args, &recorded()))
     );
-    let answer = json::record::answer(&args.output, &recorded(), ended_by_limit(&args, &recorded()));
+    let answer = json::record::answer(args.output(), &recorded(), ended_by_limit(&args, &recorded()));
     insta::assert_snapshot!("recorded_json", serde_json::to_string_pretty(&answer).expect("plain values"));
     let several = RecordReport { processes: 3, ..recorded() };
-    assert!(text::record::text(&args.output, &several, false).contains("318,204 calls of 3 processes"));
+    assert!(text::record::text(args.output(), &several, false).contains("318,204 calls of 3 processes"));
     let waited = RecordReport { threads_waited_s: 4.2, ..recorded() };
     assert!(
-        text::record::text(&args.output, &waited, false)
+        text::record::text(args.output(), &waited, false)
             .contains("threads were ready and waited for their turn: 4.20 s in total")
     );
 }

@@ -15,6 +15,7 @@ mod decoders;
 mod exports;
 mod failures;
 mod games;
+mod goes_on;
 mod habits;
 mod i386;
 mod long;

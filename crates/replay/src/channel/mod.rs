@@ -15,11 +15,14 @@ pub(crate) mod merge;
 pub(crate) use clock::Moment;
 pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
 use memory::{Mapped, memory_file, seal_content, seal_size};
-use prony_channel::{CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, windows_bytes};
+use prony_channel::{
+    CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, ring_offset, windows_bytes,
+};
 pub use readings::Counted;
 pub(crate) use readings::{Divergence, FailedCall, RealResult, ThreadState};
 pub use rings::Fault;
 pub(crate) use rings::{DrainError, Run};
+use rustix::fs::FallocateFlags;
 pub(crate) use scans::{ScanRequest, Scans};
 use std::fs::File;
 use std::io;
@@ -102,6 +105,20 @@ impl Channel {
         control.processes_in_turn.store(scope.processes_in_turn, Ordering::Relaxed);
         control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
         Ok(channel)
+    }
+
+    /// Ends a recording whose server goes on: its threads write down nothing from here on. What they have not been read of is
+    /// given up.
+    pub(crate) fn end_recording(&self) {
+        self.control().ended.store(true, Ordering::Relaxed);
+        // The kernel takes the memory of the rings back; a thread that is about to write gets an empty page.
+        let rings = (ring_offset(THREADS) - ring_offset(0)) as u64;
+        let _ = rustix::fs::fallocate(
+            &self.memory,
+            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+            ring_offset(0) as u64,
+            rings,
+        );
     }
 
     /// A channel for a replay of `tapes`, with room for the times of `frames` frames, `together` in an entry. With

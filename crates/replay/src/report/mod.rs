@@ -32,8 +32,10 @@ pub struct RecordReport {
     pub threads_waited_s: f64,
     /// Size of the demo file, in bytes.
     pub file_bytes: u64,
-    /// Exit status or signal of the server.
+    /// Exit status or signal of the server; [`Exit::Cut`] where it goes on.
     pub exit: Exit,
+    /// PID of the server, where it goes on without being recorded.
+    pub goes_on: Option<i32>,
     /// Files in the demo that the server only read, and those left out.
     pub packed: PackReport,
     /// Warnings that qualify the demo.

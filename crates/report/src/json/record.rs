@@ -30,6 +30,7 @@ pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> ser
         "exit_code": exit_code,
         "exit_signal": exit_signal,
         "ended_by_limit": ended_by_limit,
+        "goes_on_as_pid": report.goes_on,
         "packed": demo::pack::answer(&report.packed),
         "warnings": report.warnings.iter().map(warning).collect::<Vec<_>>(),
     })

@@ -14,11 +14,13 @@ pub(crate) struct Launched {
     cpu_s: f64,
     /// Readable once the process has ended.
     watch: Option<OwnedFd>,
+    /// It goes on when this is dropped.
+    let_go: bool,
 }
 
 impl Launched {
     pub(super) fn of(child: Child) -> Launched {
-        Launched { child, ended: None, cpu_s: 0.0, watch: None }
+        Launched { child, ended: None, cpu_s: 0.0, watch: None, let_go: false }
     }
 
     /// Kernel's id of the process, and of its process group.
@@ -105,6 +107,11 @@ impl Launched {
         self.ended()
     }
 
+    /// Lets the server go on when this is dropped.
+    pub(crate) fn let_go(&mut self) {
+        self.let_go = true;
+    }
+
     /// Ends every process of the group.
     pub(crate) fn kill_group(&self) {
         // SAFETY: the group was made for this child; members keep its number in use.
@@ -186,6 +193,9 @@ fn parent_and_state(pid: i32) -> Option<(i32, u8)> {
 
 impl Drop for Launched {
     fn drop(&mut self) {
+        if self.let_go {
+            return;
+        }
         self.kill_group();
         if self.ended.is_none() {
             while self.reap(self.pid(), 0).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
