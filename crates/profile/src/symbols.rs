@@ -3,10 +3,14 @@
 
 mod debug_info;
 mod demangle;
+mod distinct;
+mod function_names;
 mod jit;
 mod kernel;
 mod object_file;
 mod readable;
+mod scope;
+mod stem;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 pub use demangle::demangle;
 pub(crate) use demangle::is_mangled;
+pub use distinct::distinct_names;
 pub use jit::{JitMap, read_map};
 pub use readable::shortened;
 
@@ -124,9 +129,7 @@ impl<'a> Symbols<'a> {
         });
         let names = match source {
             Source::File(file) => file.names(place.offset),
-            Source::Kernel(kernel) => {
-                kernel.name(place.offset).map(|name| format!("{}_[k]", demangle(name))).into_iter().collect()
-            }
+            Source::Kernel(kernel) => kernel.name(place.offset).map(|name| format!("{name}_[k]")).into_iter().collect(),
             Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}{GENERATED}")).into_iter().collect(),
             Source::Nothing => Vec::new(),
         };
