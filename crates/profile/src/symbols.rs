@@ -7,6 +7,7 @@ mod distinct;
 mod function_names;
 mod jit;
 mod kernel;
+mod mangling;
 mod object_file;
 mod readable;
 mod scope;
@@ -18,9 +19,10 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 pub use demangle::demangle;
-pub(crate) use demangle::is_mangled;
 pub use distinct::distinct_names;
+pub(crate) use distinct::shorter_names;
 pub use jit::{JitMap, read_map};
+pub(crate) use mangling::is_mangled;
 pub use readable::shortened;
 
 use crate::elf::Bulky;

@@ -17,7 +17,7 @@ use gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, RunTimeEndian, Sect
 use gimli::{EndianRcSlice, Reader as _, Section as _};
 use object::Object as _;
 
-use super::demangle::is_mangled;
+use super::mangling::is_mangled;
 use super::scope::{ScopedName, Scopes, has_scopes};
 use crate::elf;
 use crate::open::open_named;

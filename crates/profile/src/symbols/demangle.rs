@@ -4,17 +4,18 @@
 use symbolic_common::{Language, Name, NameMangling};
 use symbolic_demangle::{Demangle, DemangleOptions};
 
+use super::mangling::{base_62, is_legacy_hash, is_mangled, rust_identifier, split_copy};
 use super::readable::{without_defaults, without_parameters};
-use super::stem::{is_legacy_hash, rust_identifier};
 
 /// How much of a name is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     /// The name alone.
     Name,
-    /// With parameters; in Rust, which has no overloads, with the hashes of crates and of legacy symbols.
+    /// With parameters; in Rust, which has no overloads, with the crate that instantiated a generic function, or else with the
+    /// hashes of crates and of legacy symbols.
     Parameters,
-    /// With everything that the symbol states: results, default arguments, the crate that instantiated a generic.
+    /// With everything that the symbol states: results, default arguments, all hashes.
     Whole,
 }
 
@@ -62,24 +63,20 @@ fn language(symbol: &str) -> Option<Language> {
     }
 }
 
-/// Prefixes: Itanium C++ ABI 5.1.2 and legacy Rust, Rust RFC 2603, Swift's docs/ABI/Mangling.rst (5, 4.2, 4.0).
-pub(crate) fn is_mangled(name: &str) -> bool {
-    ["_Z", "__Z", "_R", "$s", "$S", "_$s", "_$S", "_T0"].iter().any(|prefix| name.starts_with(prefix))
-}
-
 fn rust(symbol: &str, detail: Detail) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
-    Some(match detail {
-        Detail::Name => format!("{name:#}"),
-        Detail::Parameters => name.to_string(),
-        Detail::Whole => match instantiating_crate(symbol) {
-            Some(instantiating) => format!("{name} [crate {instantiating}]"),
-            None => name.to_string(),
-        },
+    let instantiating = if detail == Detail::Name { None } else { instantiating_crate(symbol) };
+    let instantiating = instantiating.as_deref().and_then(|root| rustc_demangle::try_demangle(root).ok());
+    Some(match (detail, instantiating) {
+        (Detail::Name, _) => format!("{name:#}"),
+        // Hashes distinguish crates of one name only.
+        (Detail::Parameters, Some(instantiating)) => format!("{name:#} [crate {instantiating:#}]"),
+        (Detail::Whole, Some(instantiating)) => format!("{name} [crate {instantiating}]"),
+        (_, None) => name.to_string(),
     })
 }
 
-/// The crate that instantiated a generic function: a path of a crate behind that of the function (RFC 2603, 2.2).
+/// The symbol of the crate that instantiated a generic function: a path of a crate behind that of the function (RFC 2603, 2.2).
 fn instantiating_crate(symbol: &str) -> Option<String> {
     let path = symbol.strip_prefix("_R")?;
     // Either a crate, or a reference back to one: `B`, a number of base 62, `_`.
@@ -94,39 +91,7 @@ fn instantiating_crate(symbol: &str) -> Option<String> {
     };
     let (_, after) = rust_identifier(behind)?;
     let root = behind.get(..behind.len() - after.len())?;
-    Some(rustc_demangle::try_demangle(&format!("_RC{root}")).ok()?.to_string())
-}
-
-/// A number of Rust's mangling: none is 0, and digits count from 1.
-fn base_62(digits: &str) -> Option<usize> {
-    if digits.is_empty() {
-        return Some(0);
-    }
-    let number = digits.bytes().try_fold(0_usize, |number, byte| {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'z' => byte - b'a' + 10,
-            b'A'..=b'Z' => byte - b'A' + 36,
-            _ => return None,
-        };
-        number.checked_mul(62)?.checked_add(usize::from(digit))
-    })?;
-    number.checked_add(1)
-}
-
-/// Splits off what GCC and LLVM put behind the names of copies and parts of functions, or the version of a name.
-pub(super) fn split_copy(symbol: &str) -> (&str, &str) {
-    const MARKS: [&str; 7] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias"];
-    let mark = MARKS.iter().filter_map(|mark| symbol.find(mark)).filter(|&at| at > 0).min();
-    // `clock_gettime@@GLIBC_2.17`, as symbol tables have it.
-    let is_version =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte));
-    let version = symbol
-        .split_once('@')
-        .filter(|(plain, version)| !plain.is_empty() && is_version(version.trim_start_matches('@')))
-        .map(|(plain, _)| plain.len());
-    let end = mark.into_iter().chain(version).min().unwrap_or(symbol.len());
-    symbol.split_at_checked(end).unwrap_or((symbol, ""))
+    Some(format!("_RC{root}"))
 }
 
 #[cfg(test)]
@@ -176,8 +141,8 @@ mod tests {
                 "core::fmt::Formatter::pad::h0123456789abcdef",
             ),
             ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate[3c1c0]::foo::bar", "mycrate[3c1c0]::foo::bar"),
-            ("_RINvC1a1fhEC1b", "a::f::<u8>", "a::f::<u8> [crate b]"),
-            ("_RINvC1a1fNtC1b1TEB9_", "a::f::<b::T>", "a::f::<b::T> [crate b]"),
+            ("_RINvC1a1fhEC1b", "a::f::<u8> [crate b]", "a::f::<u8> [crate b]"),
+            ("_RINvC1a1fNtC1b1TEB9_", "a::f::<b::T> [crate b]", "a::f::<b::T> [crate b]"),
             (
                 "$s4main7receive3buf1nS2i_SitF",
                 "receive(buf: Int, n: Int)",

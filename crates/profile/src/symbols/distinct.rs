@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::demangle::{Detail, demangled, is_mangled, split_copy};
+use super::demangle::{Detail, demangled};
+use super::mangling::{is_mangled, split_copy};
+use super::readable::without_parameters;
 use super::stem::Stem;
 
 /// The name of each of these symbols, which are those of all functions of an object.
@@ -23,6 +25,17 @@ pub fn distinct_names<'a>(symbols: impl IntoIterator<Item = &'a str>) -> FxHashM
         by_stem.entry(Stem::of_symbol(split_copy(symbol).0)).or_default().push(symbol);
     }
     by_stem.into_values().flat_map(|symbols| Names::of(symbols).by_symbol).collect()
+}
+
+/// Names that a function of this display name would have if no other one had the same, the longest first.
+pub(crate) fn shorter_names(name: &str) -> Vec<String> {
+    let marked = [" [clone ", " [crate ", " [_", " [$"]
+        .iter()
+        .find_map(|mark| Some(name.strip_suffix(']')?.rsplit_once(mark)?.0));
+    let without_copy = marked.unwrap_or(split_copy(name).0);
+    let mut names = vec![without_copy.to_owned(), without_parameters(without_copy)];
+    names.retain(|shorter| shorter != name && !shorter.is_empty());
+    names
 }
 
 /// Names of the symbols of one stem.
@@ -84,26 +97,25 @@ fn name_several<'a>(short: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a 
         *with_this.entry(whole.as_str()).or_insert(0) += 1;
     }
     for (((whole, _), symbols), parameters) in functions.iter().zip(&parameters) {
-        let name = match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
-            (Some(1), _) => Some(parameters),
-            (_, Some(1)) => Some(whole),
-            _ => None,
-        };
-        name_copies(name.map(String::as_str), symbols, names);
+        match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
+            (Some(1), _) => name_copies(parameters, symbols, names),
+            (_, Some(1)) => name_copies(whole, symbols, names),
+            // Of two with internal linkage, or in the n-th block of a function, the symbol alone says which it is.
+            _ => names.extend(symbols.iter().map(|&symbol| (symbol, format!("{short} [{symbol}]")))),
+        }
     }
 }
 
-/// Names the copies of one function; without a name that only it has, by their symbols.
-fn name_copies<'a>(name: Option<&str>, symbols: &[&'a str], names: &mut FxHashMap<&'a str, String>) {
+/// Names the copies of one function.
+fn name_copies<'a>(name: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a str, String>) {
     let copies: FxHashSet<&str> = symbols.iter().map(|symbol| split_copy(symbol).1).collect();
     for symbol in symbols {
         let (base, copy) = split_copy(symbol);
-        let name = match name {
-            None => (*symbol).to_owned(),
-            Some(name) if copies.len() == 1 || copy.is_empty() => name.to_owned(),
+        let name = match copy {
+            copy if copies.len() == 1 || copy.is_empty() => name.to_owned(),
             // As c++filt of GNU binutils writes it.
-            Some(name) if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
-            Some(name) => format!("{name}{copy}"),
+            copy if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
+            copy => format!("{name}{copy}"),
         };
         names.insert(symbol, name);
     }
@@ -192,6 +204,6 @@ mod tests {
     #[test]
     fn where_no_name_distinguishes_the_symbol_does() {
         let symbols = ["_ZL1fi", "_Z1fi"];
-        assert_eq!(names(&symbols), symbols);
+        assert_eq!(names(&symbols), ["f [_ZL1fi]", "f [_Z1fi]"]);
     }
 }

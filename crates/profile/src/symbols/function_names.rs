@@ -8,8 +8,9 @@ use gimli::{EndianRcSlice, Reader as _, RunTimeEndian};
 use memchr::memchr_iter;
 use rustc_hash::FxHashMap;
 
-use super::demangle::{Detail, demangled, split_copy};
+use super::demangle::{Detail, demangled};
 use super::distinct::Names;
+use super::mangling::split_copy;
 use super::scope::ScopedName;
 use super::stem::Stem;
 use crate::elf::Functions;
@@ -61,8 +62,8 @@ impl FunctionNames {
     pub(super) fn of_scoped(&self, name: &ScopedName) -> String {
         let known = self.of_stem(Stem::of_identifiers(name.identifiers.iter().map(String::as_str)));
         let alike = known.by_short.get(&name.short).map(Vec::as_slice).unwrap_or_default();
-        let is_same = |symbol: &&Box<str>| demangled(split_copy(symbol).0, Detail::Parameters) == name.with_parameters;
-        match alike.iter().find(is_same) {
+        let is_same = |symbol: &str| demangled(split_copy(symbol).0, Detail::Parameters) == name.with_parameters;
+        match alike.iter().map(|symbol| &**symbol).find(|symbol| is_same(symbol)) {
             // Elsewhere it was not inlined.
             Some(symbol) => known.by_symbol.get(symbol).cloned().unwrap_or_else(|| name.with_parameters.clone()),
             None if name.is_overloaded || !alike.is_empty() => name.with_parameters.clone(),

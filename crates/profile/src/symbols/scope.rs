@@ -43,10 +43,14 @@ pub(super) struct ScopedName {
     pub(super) identifiers: Vec<String>,
 }
 
+/// The name of a function, if it has one that is made of scopes.
+type Known = Option<Rc<ScopedName>>;
+
 /// Names of functions of one file, made when they are first requested.
 #[derive(Default)]
 pub(super) struct Scopes {
-    names: RefCell<FxHashMap<(usize, usize), Option<Rc<ScopedName>>>>,
+    /// By the address of the unit and the offset in it.
+    names: RefCell<FxHashMap<(usize, usize), Known>>,
     units: RefCell<FxHashMap<usize, Rc<Tree>>>,
     entries: Cell<usize>,
     headers: RefCell<Option<Rc<[UnitHeader<Slice>]>>>,
@@ -57,12 +61,15 @@ pub(super) struct Scopes {
 struct Tree {
     nodes: Vec<Node>,
     /// How many functions of one name a scope has.
-    overloads: RefCell<FxHashMap<Option<u32>, Rc<FxHashMap<String, usize>>>>,
+    overloads: RefCell<FxHashMap<Option<u32>, Rc<Overloads>>>,
     /// Names of lambdas and unnamed types.
     unnamed: RefCell<FxHashMap<u32, String>>,
     /// Scopes whose unnamed types are being numbered.
     numbering: RefCell<FxHashSet<Option<u32>>>,
 }
+
+/// Functions of one scope, by name.
+type Overloads = FxHashMap<String, usize>;
 
 struct Node {
     offset: usize,
@@ -155,7 +162,7 @@ struct Position<'a> {
 
 impl Scopes {
     /// The name of the function to which an entry leads: itself, what it was inlined from, or its declaration.
-    pub(super) fn name(&self, unit: UnitRef<'_, Slice>, entry: UnitOffset<usize>) -> Option<Rc<ScopedName>> {
+    pub(super) fn name(&self, unit: UnitRef<'_, Slice>, entry: UnitOffset<usize>) -> Known {
         let key = (address(unit), entry.0);
         if let Some(known) = self.names.borrow().get(&key) {
             return known.clone();
@@ -412,11 +419,11 @@ impl Position<'_> {
     }
 
     /// How many functions of each name a scope has.
-    fn overloads(&self, scope: Option<u32>) -> Rc<FxHashMap<String, usize>> {
+    fn overloads(&self, scope: Option<u32>) -> Rc<Overloads> {
         if let Some(known) = self.tree.overloads.borrow().get(&scope) {
             return Rc::clone(known);
         }
-        let mut counts = FxHashMap::default();
+        let mut counts = Overloads::default();
         for (_, node) in self.tree.children(scope).filter(|(_, node)| node.tag == gimli::DW_TAG_subprogram) {
             let position = self.at(UnitOffset(node.offset));
             if let Some(name) = position.entry().and_then(|entry| position.text(&entry, gimli::DW_AT_name)) {

@@ -9,6 +9,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
+use super::mangling::{counted, is_legacy_hash, is_mangled, rust_identifier};
+
 /// A hash of the identifiers of a stem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Stem(u64);
@@ -24,7 +26,7 @@ impl Stem {
             rust(rest, &mut identifiers);
         } else if let Some(rest) = symbol.strip_prefix("__Z").or_else(|| symbol.strip_prefix("_Z")) {
             itanium(rest, &mut identifiers);
-        } else if super::demangle::is_mangled(symbol) {
+        } else if is_mangled(symbol) {
             // Swift abbreviates words that repeat, so that identifiers are not there to read: all are of one stem.
             identifiers.push("$s");
         } else {
@@ -91,7 +93,8 @@ fn itanium(rest: &str, identifiers: &mut Identifiers) {
             rest = nested.trim_start_matches(['r', 'V', 'K', 'R', 'O']);
             while let Some((identifier, after)) = component(rest) {
                 // The hash of Rust's legacy mangling is no part of a name.
-                if is_legacy_hash(identifier) && after.starts_with('E') {
+                // And where it begins with a type, as `<A as B>::f`, its present mangling begins with no identifier.
+                if is_legacy_hash(identifier) && after.starts_with('E') || identifier.starts_with("_$LT$") {
                     return;
                 }
                 if !push_component(identifier, identifiers) {
@@ -141,19 +144,6 @@ fn component(rest: &str) -> Option<(&str, &str)> {
     Some((identifier, after))
 }
 
-/// An identifier behind its length.
-fn counted(rest: &str) -> Option<(&str, &str)> {
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let (length, rest) = rest.split_at_checked(digits)?;
-    rest.split_at_checked(length.parse().ok()?)
-}
-
-/// `h` and 16 hexadecimal digits.
-pub(super) fn is_legacy_hash(identifier: &str) -> bool {
-    let is_hexadecimal = |hash: &str| hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    identifier.strip_prefix('h').is_some_and(|hash| hash.len() == 16 && is_hexadecimal(hash))
-}
-
 fn rust(rest: &str, identifiers: &mut Identifiers) {
     let mut rest = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
     // Tags come first, the outermost of them for the last identifier.
@@ -171,19 +161,6 @@ fn rust(rest: &str, identifiers: &mut Identifiers) {
         }
         rest = after;
     }
-}
-
-/// An identifier with its disambiguator: `s1234_7mycrate`, `u8gdel_5qa`.
-pub(super) fn rust_identifier(rest: &str) -> Option<(&str, &str)> {
-    let rest = match rest.strip_prefix('s') {
-        Some(number) => number.split_once('_')?.1,
-        None => rest,
-    };
-    let rest = rest.strip_prefix('u').unwrap_or(rest);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let (length, rest) = rest.split_at_checked(digits)?;
-    let length = length.parse().ok()?;
-    rest.strip_prefix('_').unwrap_or(rest).split_at_checked(length)
 }
 
 #[cfg(test)]
@@ -217,6 +194,7 @@ mod tests {
             ("_RNvNtCs1234_7mycrate3foo3bar", &["mycrate", "foo", "bar"]),
             ("_RINvC1a1fhEC1b", &["a", "f"]),
             ("_RNvXs_C1aNtB4_1SNtB4_1T1f", &[]),
+            ("_ZN22_$LT$a..S$u20$as$u20$a..T$GT$1f17h0123456789abcdefE", &[]),
             ("$s4main7receive3buf1nS2i_SitF", &["$s"]),
         ] {
             assert_eq!(Stem::of_symbol(symbol), identifiers(stem), "{symbol}");
