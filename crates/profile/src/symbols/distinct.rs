@@ -24,7 +24,7 @@ pub fn distinct_names<'a>(symbols: impl IntoIterator<Item = &'a str>) -> FxHashM
     for symbol in symbols {
         by_stem.entry(Stem::of_symbol(split_copy(symbol).0)).or_default().push(symbol);
     }
-    by_stem.into_values().flat_map(|symbols| Names::of(symbols).by_symbol).collect()
+    by_stem.into_values().flat_map(|symbols| Names::of(symbols, []).by_symbol).collect()
 }
 
 /// Names that a function of this display name would have if no other one had the same, the longest first.
@@ -47,9 +47,15 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn of(symbols: impl IntoIterator<Item = &'a str>) -> Names<'a> {
+    /// `compiled`: symbols of code; `stated`: those that debug information states, perhaps the same, which have no marks of
+    /// copies.
+    pub(super) fn of(
+        compiled: impl IntoIterator<Item = &'a str>,
+        stated: impl IntoIterator<Item = &'a str>,
+    ) -> Names<'a> {
+        let compiled: FxHashSet<&str> = compiled.into_iter().collect();
         // In a fixed order: of the variants of a constructor, the first gives its symbol.
-        let symbols: BTreeSet<&str> = symbols.into_iter().collect();
+        let symbols: BTreeSet<&str> = compiled.iter().copied().chain(stated).collect();
         let mut names = Names::default();
         let mut short: FxHashMap<&str, String> = FxHashMap::default();
         for symbol in symbols {
@@ -67,7 +73,7 @@ impl<'a> Names<'a> {
                 [only] => {
                     names.by_symbol.insert(only, short.clone());
                 }
-                several => name_several(short, several, &mut names.by_symbol),
+                several => name_several(short, several, &compiled, &mut names.by_symbol),
             }
         }
         names
@@ -75,7 +81,12 @@ impl<'a> Names<'a> {
 }
 
 /// Names symbols that have one short name.
-fn name_several<'a>(short: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a str, String>) {
+fn name_several<'a>(
+    short: &str,
+    symbols: &[&'a str],
+    compiled: &FxHashSet<&str>,
+    names: &mut FxHashMap<&'a str, String>,
+) {
     // Functions of the source, each with its symbols.
     let mut functions: BTreeMap<(String, String), Vec<&'a str>> = BTreeMap::new();
     let bases: FxHashSet<&str> = symbols.iter().map(|symbol| split_copy(symbol).0).collect();
@@ -98,8 +109,8 @@ fn name_several<'a>(short: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a 
     }
     for (((whole, _), symbols), parameters) in functions.iter().zip(&parameters) {
         match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
-            (Some(1), _) => name_copies(parameters, symbols, names),
-            (_, Some(1)) => name_copies(whole, symbols, names),
+            (Some(1), _) => name_copies(parameters, symbols, compiled, names),
+            (_, Some(1)) => name_copies(whole, symbols, compiled, names),
             // Of two with internal linkage, or in the n-th block of a function, the symbol alone says which it is.
             _ => names.extend(symbols.iter().map(|&symbol| (symbol, format!("{short} [{symbol}]")))),
         }
@@ -107,12 +118,18 @@ fn name_several<'a>(short: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a 
 }
 
 /// Names the copies of one function.
-fn name_copies<'a>(name: &str, symbols: &[&'a str], names: &mut FxHashMap<&'a str, String>) {
-    let copies: FxHashSet<&str> = symbols.iter().map(|symbol| split_copy(symbol).1).collect();
+fn name_copies<'a>(
+    name: &str,
+    symbols: &[&'a str],
+    compiled: &FxHashSet<&str>,
+    names: &mut FxHashMap<&'a str, String>,
+) {
+    let of_code = symbols.iter().filter(|symbol| compiled.contains(**symbol));
+    let copies: FxHashSet<&str> = of_code.map(|symbol| split_copy(symbol).1).collect();
     for symbol in symbols {
         let (base, copy) = split_copy(symbol);
         let name = match copy {
-            copy if copies.len() == 1 || copy.is_empty() => name.to_owned(),
+            copy if copies.len() <= 1 || copy.is_empty() => name.to_owned(),
             // As c++filt of GNU binutils writes it.
             copy if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
             copy => format!("{name}{copy}"),
@@ -178,6 +195,14 @@ mod tests {
         assert_eq!(names(&symbols), expected);
         let expected = ["f(int)", "f(int) [clone .cold]", "f(double)"];
         assert_eq!(names(&["_Z1fi", "_Z1fi.cold", "_Z1fd"]), expected);
+    }
+
+    #[test]
+    fn a_function_that_is_inlined_beside_its_only_copy_is_one() {
+        let names = Names::of(["_Z1fi.isra.0", "_Z1gi.part.0", "_Z1gi"], ["_Z1fi", "_Z1gi", "_Z1gd"]).by_symbol;
+        assert_eq!([&names["_Z1fi.isra.0"], &names["_Z1fi"]], ["f", "f"]);
+        let expected = ["g(int)", "g(int) [clone .part.0]", "g(double)"];
+        assert_eq!(["_Z1gi", "_Z1gi.part.0", "_Z1gd"].map(|symbol| &names[symbol]), expected);
     }
 
     #[test]

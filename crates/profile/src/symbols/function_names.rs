@@ -78,8 +78,11 @@ impl FunctionNames {
         let by_stem = self.by_stem.get_or_init(|| self.sorted());
         let from = by_stem.partition_point(|&(other, _)| other < stem);
         let alike = by_stem.iter().skip(from).take_while(|&&(other, _)| other == stem);
-        let symbols: Vec<String> = alike.filter_map(|&(_, place)| self.symbol(place)).collect();
-        let names = Names::of(symbols.iter().map(String::as_str));
+        let (compiled, stated): (Vec<Place>, Vec<Place>) =
+            alike.map(|&(_, place)| place).partition(|place| matches!(place, Place::Function(_)));
+        let [compiled, stated] = [compiled, stated]
+            .map(|places| places.into_iter().filter_map(|place| self.symbol(place)).collect::<Vec<String>>());
+        let names = Names::of(compiled.iter().map(String::as_str), stated.iter().map(String::as_str));
         let known = Rc::new(OneStem {
             by_symbol: names.by_symbol.into_iter().map(|(symbol, name)| (symbol.into(), name)).collect(),
             by_short: names
