@@ -158,6 +158,11 @@ impl Functions {
         self.0.is_empty()
     }
 
+    /// The functions, by their start.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Function> {
+        self.0.iter()
+    }
+
     pub(crate) fn at(&self, address: u64) -> Option<&Function> {
         let after = self.0.partition_point(|function| function.start <= address);
         self.0.get(after.checked_sub(1)?).filter(|function| address < function.end)

@@ -39,6 +39,7 @@ pub use shifts::{Growth, Shift, Shifts, shifts};
 pub use space::{CodeLocation, FileIdentity, Object, ObjectId, ObjectKind};
 pub use stacks::{Folded, NameId, Stacks};
 pub use symbols::{
-    JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, lines_in_file, names_in_file, read_map, shortened,
+    JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, distinct_names, lines_in_file, names_in_file, read_map,
+    shortened,
 };
 pub use zones::{Zone, Zones, ZonesError, read_zones};

@@ -2,15 +2,16 @@
 //!
 //! The root of a stack is the name of its thread, which a main thread has from its program's file. So two builds in files of
 //! two names share no stack as text. Their functions may differ in text only, too: by hashes that Rust puts behind them, by
-//! the disambiguators of its crates, and code without symbols by the version of its library.
+//! the disambiguators of its crates, and code without symbols by the version of its library; and where one build has another
+//! function of the same name, so that both have their parameters, or marks of copies.
 
 use std::borrow::Cow;
 
 use prony_text::printable_line;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::stacks::{NameId, Stacks};
-use crate::symbols::{demangle, is_mangled};
+use crate::symbols::{demangle, is_mangled, shorter_names};
 
 /// The kernel keeps this many bytes of a thread's name (`TASK_COMM_LEN` − 1, proc_pid_comm(5)).
 const COMM_BYTES: usize = 15;
@@ -42,7 +43,8 @@ pub fn pair(a: &[Stacks], b: &[Stacks]) -> Pair {
     let translate = |runs: &[Stacks], place: usize| {
         let names: FxHashMap<&str, String> =
             renamed.iter().map(|pair| (pair[place].as_str(), together(pair))).collect();
-        runs.iter().map(|stacks| translated(stacks, &names)).collect()
+        let shorter = shorter(&sides[place], &sides[1 - place]);
+        runs.iter().map(|stacks| translated(stacks, &names, &shorter)).collect()
     };
     Pair { a: translate(a, 0), b: translate(b, 1), renamed }
 }
@@ -60,17 +62,20 @@ struct Side {
     /// Weight of each function in which samples of a root ended.
     roots: FxHashMap<String, FxHashMap<String, u64>>,
     objects: Vec<String>,
+    /// All names of functions.
+    names: FxHashSet<String>,
 }
 
 impl Side {
     fn of(runs: &[Stacks]) -> Side {
-        let mut side = Side { roots: FxHashMap::default(), objects: Vec::new() };
+        let mut side = Side { roots: FxHashMap::default(), objects: Vec::new(), names: FxHashSet::default() };
         for stacks in runs {
             for (stack, weight) in stacks.iter() {
                 let (Some(&root), Some(&last)) = (stack.first(), stack.last()) else { continue };
                 let ends = side.roots.entry(plain(stacks.text(root)).into_owned()).or_default();
                 *ends.entry(plain(stacks.text(last)).into_owned()).or_default() += weight;
             }
+            side.names.extend(stacks.names().iter().map(|name| plain(name).into_owned()));
             side.objects.extend(stacks.names().iter().filter(|name| object(name).is_some()).cloned());
         }
         side.objects.sort_unstable();
@@ -172,10 +177,7 @@ fn stem(object: &str) -> &str {
 /// Left out: the hash of Rust's legacy mangling (`::h0123456789abcdef`, always 16 digits), and the disambiguators of crates
 /// in its present one (`alloc[f9c6a8b4d5e7a1b2]::vec`, RFC 2603). What is still mangled is demangled.
 fn plain(name: &str) -> Cow<'_, str> {
-    let (name, mark) = match name.rfind("_[").filter(|&at| name.ends_with(']') && name.len() - at == 4) {
-        Some(at) => name.split_at(at),
-        None => (name, ""),
-    };
+    let (name, mark) = split_mark(name);
     let demangled = match is_mangled(name) {
         true => Cow::Owned(printable_line(&demangle(name).replace(';', ":")).into_owned()),
         false => Cow::Borrowed(name),
@@ -189,6 +191,14 @@ fn plain(name: &str) -> Cow<'_, str> {
         false => without,
     };
     if mark.is_empty() { without } else { Cow::Owned(format!("{without}{mark}")) }
+}
+
+/// A name and the mark of where its code is: `_[k]`.
+fn split_mark(name: &str) -> (&str, &str) {
+    match name.rfind("_[").filter(|&at| name.ends_with(']') && name.len() - at == 4) {
+        Some(at) => name.split_at(at),
+        None => (name, ""),
+    }
 }
 
 fn is_hexadecimal(text: &str) -> bool {
@@ -212,8 +222,20 @@ fn without_disambiguators(name: &str) -> String {
     out + rest
 }
 
-/// The same stacks with the names that both builds have; `renamed`: what roots and objects are called instead.
-fn translated(stacks: &Stacks, renamed: &FxHashMap<&str, String>) -> Stacks {
+/// Names of functions that only one build has, of which the other has a shorter form: it has no second function of that name.
+fn shorter<'a>(own: &'a Side, other: &Side) -> FxHashMap<&'a str, String> {
+    let only = own.names.iter().filter(|name| !other.names.contains(*name));
+    let shorter = only.filter_map(|name| {
+        let (function, mark) = split_mark(name);
+        let mut forms = shorter_names(function).into_iter().map(|form| form + mark);
+        Some((name.as_str(), forms.find(|form| other.names.contains(form) && !own.names.contains(form))?))
+    });
+    shorter.collect()
+}
+
+/// The same stacks with the names that both builds have; `renamed`: what roots and objects are called instead, `shorter`:
+/// functions.
+fn translated(stacks: &Stacks, renamed: &FxHashMap<&str, String>, shorter: &FxHashMap<&str, String>) -> Stacks {
     let mut out = Stacks::new(stacks.weight_unit());
     let mut names: Vec<[Option<NameId>; 2]> = vec![[None; 2]; stacks.names().len()];
     let mut translated = Vec::new();
@@ -226,7 +248,8 @@ fn translated(stacks: &Stacks, renamed: &FxHashMap<&str, String>) -> Stacks {
                 let text = plain(stacks.text(name));
                 match renamed.get(&*text) {
                     Some(new) if place == 0 || object(&text).is_some() => out.name(new),
-                    _ => out.name(&text),
+                    _ if place == 0 => out.name(&text),
+                    _ => out.name(shorter.get(&*text).map_or(&*text, String::as_str)),
                 }
             });
             translated.push(new);
@@ -274,6 +297,16 @@ mod tests {
         let text = "srv;main;f 3\nsrv;main;g 2\nworker;g 1\n";
         assert_eq!(folded(text, text), [text, text].map(str::to_owned));
         assert!(pair(&[stacks(text)], &[stacks(text)]).renamed.is_empty());
+    }
+
+    #[test]
+    fn a_function_that_has_overloads_in_one_build_only_is_the_same() {
+        let [a, b] = folded("s;main;f;g.cold_[k] 3\n", "s;main;f(int);g_[k] 2\ns;main;f(double);h(int) 1\n");
+        assert_eq!(a, "s;main;f;g_[k] 3\n");
+        assert_eq!(b, "s;main;f;g_[k] 2\ns;main;f;h(int) 1\n");
+        // Both builds have both.
+        let text = "s;main;f [clone .cold] 1\ns;main;f(int) 3\ns;main;f 2\n";
+        assert_eq!(folded(text, "s;main;f 3\n")[0], "s;main;f 2\ns;main;f [clone .cold] 1\ns;main;f(int) 3\n");
     }
 
     #[test]

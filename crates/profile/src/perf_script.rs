@@ -7,13 +7,14 @@
 //!
 //! ```
 //!
-//! A head, frames from the innermost on, an empty line; a sample without a call chain has its only frame behind its head. Names of functions are shortened as FlameGraph's
-//! `stackcollapse-perf.pl` does, and each stack counts 1, so that the result is the same. Profiles are long and their
-//! lines few: each line of a frame is understood once and then only recognised.
+//! A head, frames from the innermost on, an empty line; a sample without a call chain has its only frame behind its head.
+//! Names of functions are shortened as FlameGraph's `stackcollapse-perf.pl` does, and each stack counts 1, so that the result
+//! is the same; only functions that would have one name then keep theirs. Profiles are long and their lines few: each line of
+//! a frame is understood once and then only recognised.
 #![deny(clippy::indexing_slicing)]
 
 use memchr::{memchr, memchr_iter, memrchr};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::stacks::{NameId, Stacks};
 
@@ -66,7 +67,33 @@ pub fn read_perf_script(text: &[u8]) -> PerfScript {
         reader.end_of_stack();
     }
     reader.read.lines = reader.line;
+    reader.read.stacks = with_short_names(&reader.read.stacks, &reader.names);
     reader.read
+}
+
+/// The same stacks with each name of a function as short as it can be without being that of another one.
+fn with_short_names(stacks: &Stacks, functions: &[NameId]) -> Stacks {
+    let functions: FxHashSet<NameId> = functions.iter().copied().collect();
+    let mut short: FxHashMap<NameId, String> = FxHashMap::default();
+    let mut alike: FxHashMap<String, usize> = FxHashMap::default();
+    for &function in &functions {
+        let name = tidy(stacks.text(function));
+        *alike.entry(name.clone()).or_default() += 1;
+        short.insert(function, name);
+    }
+    short.retain(|_, name| alike.get(name) == Some(&1));
+    let mut out = Stacks::new(stacks.weight_unit());
+    let mut renamed = Vec::new();
+    for (stack, count) in stacks.iter() {
+        renamed.clear();
+        renamed.extend(stack.iter().enumerate().map(|(place, &name)| {
+            // The first is the thread.
+            let short = short.get(&name).filter(|_| place > 0);
+            out.name(short.map_or_else(|| stacks.text(name), String::as_str))
+        }));
+        out.add(&renamed, count);
+    }
+    out
 }
 
 #[derive(Default)]
@@ -278,7 +305,7 @@ impl Frame<'_> {
         calls(function)
             .into_iter()
             .rev()
-            .map(|name| if name == "[unknown]" || name.is_empty() { self.unknown() } else { tidy(name) })
+            .map(|name| if name == "[unknown]" || name.is_empty() { self.unknown() } else { name.to_owned() })
             .collect()
     }
 
@@ -374,6 +401,13 @@ server 4711/4712 [001]  9032.127:    1 context-switches:
     fn inlined_calls_become_frames_of_their_own() {
         let text = "a 1 1.0: cycles:\n\t 1 outer->middle->inner+0x3 (/x)\n\n";
         assert_eq!(read_perf_script(text.as_bytes()).stacks.folded(), "a;outer;middle;inner 1\n");
+    }
+
+    #[test]
+    fn overloads_keep_their_parameters() {
+        let text = "a 1 1.0: cycles:\n\t 1 f(int)+0x3 (/x)\n\t 2 f(int)+0x7 (/x)\n\t 3 f(double)+0x3 (/x)\n\t 4 g(int)+0x3 (/x)\n\n\
+                    f 2 1.0: cycles:\n\t 4 g(int)+0x3 (/x)\n\n";
+        assert_eq!(read_perf_script(text.as_bytes()).stacks.folded(), "a;g;f(double);f(int);f(int) 1\nf;g 1\n");
     }
 
     #[test]

@@ -3,10 +3,15 @@
 
 mod debug_info;
 mod demangle;
+mod distinct;
+mod function_names;
 mod jit;
 mod kernel;
+mod mangling;
 mod object_file;
 mod readable;
+mod scope;
+mod stem;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,8 +19,10 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 pub use demangle::demangle;
-pub(crate) use demangle::is_mangled;
+pub use distinct::distinct_names;
+pub(crate) use distinct::shorter_names;
 pub use jit::{JitMap, read_map};
+pub(crate) use mangling::is_mangled;
 pub use readable::shortened;
 
 use crate::elf::Bulky;
@@ -124,9 +131,7 @@ impl<'a> Symbols<'a> {
         });
         let names = match source {
             Source::File(file) => file.names(place.offset),
-            Source::Kernel(kernel) => {
-                kernel.name(place.offset).map(|name| format!("{}_[k]", demangle(name))).into_iter().collect()
-            }
+            Source::Kernel(kernel) => kernel.name(place.offset).map(|name| format!("{name}_[k]")).into_iter().collect(),
             Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}{GENERATED}")).into_iter().collect(),
             Source::Nothing => Vec::new(),
         };

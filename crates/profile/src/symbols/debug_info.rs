@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, RunTimeEndian, SectionId};
-use gimli::{EndianRcSlice, Reader as _};
+use gimli::{EndianRcSlice, Reader as _, Section as _};
 use object::Object as _;
 
-use super::SourceLine;
-use super::demangle::demangle;
+use super::mangling::is_mangled;
+use super::scope::{ScopedName, Scopes, has_scopes};
 use crate::elf;
 use crate::open::open_named;
 
@@ -32,6 +32,8 @@ type Slice = EndianRcSlice<RunTimeEndian>;
 /// Debug information of one file.
 pub(super) struct DebugInfo {
     context: Context<Slice>,
+    sections: Arc<Dwarf<Slice>>,
+    scopes: Scopes,
     /// Path beside which a package (`.dwp`) is looked for.
     path: PathBuf,
     /// Owner of the file.
@@ -39,6 +41,19 @@ pub(super) struct DebugInfo {
     package: OnceCell<Option<DwarfPackage<Slice>>>,
     split_bytes_left: Cell<u64>,
     refused: RefCell<Option<Refused>>,
+}
+
+/// A function that was inlined, or into which others were, with a line in it.
+pub(super) struct InlinedFrame {
+    pub(super) function: FunctionName,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+}
+
+/// What debug information states of the name of a function.
+pub(super) enum FunctionName {
+    Symbol(String),
+    Scoped(Rc<ScopedName>),
 }
 
 /// The first file with split debug information that is there and was not read.
@@ -53,8 +68,12 @@ impl DebugInfo {
     pub(super) fn of(file: &object::File<'_>, bytes: u64, path: &Path, owner: u32) -> Option<DebugInfo> {
         let mut dwarf = Dwarf::load(|id| section(file, Some(id.name()), id, bytes)).ok()?;
         dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
+        #[expect(clippy::arc_with_non_send_sync, reason = "addr2line takes an `Arc`, which stays in this thread")]
+        let sections = Arc::new(dwarf);
         Some(DebugInfo {
-            context: Context::from_dwarf(dwarf).ok()?,
+            context: Context::from_arc_dwarf(Arc::clone(&sections)).ok()?,
+            sections,
+            scopes: Scopes::default(),
             path: path.to_owned(),
             owner,
             package: OnceCell::new(),
@@ -63,30 +82,44 @@ impl DebugInfo {
         })
     }
 
+    /// Strings, among them the symbols of functions. Those of split debug information are not among them.
+    pub(super) fn strings(&self) -> Slice {
+        self.sections.debug_str.reader().clone()
+    }
+
     /// Functions at an address, innermost first; none if the debug information is silent on one.
-    pub(super) fn inlined(&self, address: u64) -> Vec<SourceLine> {
-        let mut names = Vec::new();
-        let mut lookup = self.context.find_frames(address);
-        let frames = loop {
-            match lookup {
-                LookupResult::Output(frames) => break frames,
-                LookupResult::Load { load, continuation } => lookup = continuation.resume(self.split(&load)),
-            }
-        };
-        let Ok(mut frames) = frames else { return names };
-        while names.len() < INLINED_MOST
+    pub(super) fn inlined(&self, address: u64) -> Vec<InlinedFrame> {
+        let mut inlined = Vec::new();
+        let Ok(mut frames) = self.resolve(self.context.find_frames(address)) else { return inlined };
+        let mut unit = None;
+        while inlined.len() < INLINED_MOST
             && let Ok(Some(frame)) = frames.next()
         {
             let Some(function) = frame.function else { return Vec::new() };
             let Ok(name) = function.raw_name() else { return Vec::new() };
+            let scoped = frame.dw_die_offset.filter(|_| function.language.is_none_or(has_scopes) && !is_mangled(&name));
+            let scoped = scoped.and_then(|entry| {
+                let unit = *unit.get_or_insert_with(|| self.resolve(self.context.find_dwarf_and_unit(address)));
+                self.scopes.name(unit?, entry)
+            });
             let location = frame.location;
-            names.push(SourceLine {
-                function: demangle(&name),
+            inlined.push(InlinedFrame {
+                function: scoped.map_or_else(|| FunctionName::Symbol(name.into_owned()), FunctionName::Scoped),
                 file: location.as_ref().and_then(|location| location.file).map(str::to_owned),
                 line: location.and_then(|location| location.line),
             });
         }
-        names
+        inlined
+    }
+
+    /// The result of a search, for which split debug information is read as it is needed.
+    fn resolve<L: LookupContinuation<Buf = Slice>>(&self, mut lookup: LookupResult<L>) -> L::Output {
+        loop {
+            match lookup {
+                LookupResult::Output(output) => return output,
+                LookupResult::Load { load, continuation } => lookup = continuation.resume(self.split(&load)),
+            }
+        }
     }
 
     /// Split debug information that is there and was not read.

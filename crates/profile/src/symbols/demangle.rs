@@ -4,41 +4,94 @@
 use symbolic_common::{Language, Name, NameMangling};
 use symbolic_demangle::{Demangle, DemangleOptions};
 
-use super::readable::without_defaults;
+use super::mangling::{base_62, is_legacy_hash, is_mangled, rust_identifier, split_copy};
+use super::readable::{without_defaults, without_parameters};
+
+/// How much of a name is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// The name alone.
+    Name,
+    /// With parameters; in Rust, which has no overloads, with the crate that instantiated a generic function, or else with the
+    /// hashes of crates and of legacy symbols.
+    Parameters,
+    /// With everything that the symbol states: results, default arguments, all hashes.
+    Whole,
+}
 
 /// The name of a function without its parameters, as its language writes it.
 ///
 /// What compilers add for copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) is left out, as all of
 /// them are that function; names that are not mangled come back as they are.
 pub fn demangle(symbol: &str) -> String {
-    let plain = without_copies(symbol);
-    if !is_mangled(plain) {
-        return plain.to_owned();
-    }
-    let language = if plain.starts_with("_R") { Language::Rust } else { Language::Unknown };
-    let name = Name::new(plain, NameMangling::Mangled, language);
-    let demangled = name.demangle(DemangleOptions::name_only()).unwrap_or_else(|| plain.to_owned());
-    // The specialisations of Swift are described in sentences before the name.
-    without_defaults(demangled.rsplit_once(" of ").map_or(demangled.as_str(), |(_, name)| name).to_owned())
+    demangled(split_copy(symbol).0, Detail::Name)
 }
 
-/// Prefixes: Itanium C++ ABI 5.1.2 and legacy Rust, Rust RFC 2603, Swift's docs/ABI/Mangling.rst (5, 4.2, 4.0).
-pub(crate) fn is_mangled(name: &str) -> bool {
-    ["_Z", "__Z", "_R", "$s", "$S", "_$s", "_$S", "_T0"].iter().any(|prefix| name.starts_with(prefix))
+/// The name that a symbol without the mark of a copy stands for; the symbol itself if it stands for none.
+pub(super) fn demangled(symbol: &str, detail: Detail) -> String {
+    let name = match language(symbol) {
+        None => None,
+        Some(Language::Rust) => rust(symbol, detail),
+        Some(language) => {
+            let options = match detail {
+                Detail::Name => DemangleOptions::name_only(),
+                Detail::Parameters => DemangleOptions::name_only().parameters(true),
+                Detail::Whole => DemangleOptions::complete(),
+            };
+            Name::new(symbol, NameMangling::Mangled, language).demangle(options).map(|name| match detail {
+                // The specialisations of Swift are described in sentences before the name.
+                Detail::Name if symbol.contains("_Z") => without_defaults(without_parameters(&name)),
+                Detail::Name => name.rsplit_once(" of ").map_or(name.as_str(), |(_, name)| name).to_owned(),
+                Detail::Parameters => without_defaults(name),
+                Detail::Whole => name,
+            })
+        }
+    };
+    name.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Leaves out what GCC and LLVM put behind the names of copies and parts of functions.
-fn without_copies(name: &str) -> &str {
-    const MARKS: [&str; 7] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias"];
-    let first = MARKS.iter().filter_map(|mark| name.find(mark)).filter(|&at| at > 0).min();
-    let name = first.map_or(name, |at| &name[..at]);
-    // `clock_gettime@@GLIBC_2.17`: the version of a name, as symbol tables have it.
-    let is_version =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte));
-    match name.split_once('@') {
-        Some((plain, version)) if !plain.is_empty() && is_version(version.trim_start_matches('@')) => plain,
-        _ => name,
+/// The language of a mangled symbol.
+fn language(symbol: &str) -> Option<Language> {
+    let is_legacy_rust = || {
+        let hash = symbol.strip_suffix('E').and_then(|rest| rest.get(rest.len().checked_sub(17)?..));
+        hash.is_some_and(is_legacy_hash)
+    };
+    match symbol {
+        plain if !is_mangled(plain) => None,
+        rust if rust.starts_with("_R") || is_legacy_rust() => Some(Language::Rust),
+        _ => Some(Language::Unknown),
     }
+}
+
+fn rust(symbol: &str, detail: Detail) -> Option<String> {
+    let name = rustc_demangle::try_demangle(symbol).ok()?;
+    let instantiating = if detail == Detail::Name { None } else { instantiating_crate(symbol) };
+    let instantiating = instantiating.as_deref().and_then(|root| rustc_demangle::try_demangle(root).ok());
+    Some(match (detail, instantiating) {
+        (Detail::Name, _) => format!("{name:#}"),
+        // Hashes distinguish crates of one name only.
+        (Detail::Parameters, Some(instantiating)) => format!("{name:#} [crate {instantiating:#}]"),
+        (Detail::Whole, Some(instantiating)) => format!("{name} [crate {instantiating}]"),
+        (_, None) => name.to_string(),
+    })
+}
+
+/// The symbol of the crate that instantiated a generic function: a path of a crate behind that of the function (RFC 2603, 2.2).
+fn instantiating_crate(symbol: &str) -> Option<String> {
+    let path = symbol.strip_prefix("_R")?;
+    // Either a crate, or a reference back to one: `B`, a number of base 62, `_`.
+    let mut places = path.rmatch_indices(['C', 'B']);
+    let (before, tail) = places.find_map(|(at, _)| {
+        let (before, tail) = path.split_at_checked(at)?;
+        rustc_demangle::try_demangle(symbol.get(..at + 2)?).ok().map(|_| (before, tail))
+    })?;
+    let behind = match tail.strip_prefix('B') {
+        Some(reference) => before.get(base_62(reference.strip_suffix('_')?)?..)?.strip_prefix('C')?,
+        None => tail.strip_prefix('C')?,
+    };
+    let (_, after) = rust_identifier(behind)?;
+    let root = behind.get(..behind.len() - after.len())?;
+    Some(format!("_RC{root}"))
 }
 
 #[cfg(test)]
@@ -72,6 +125,35 @@ mod tests {
     fn what_only_looks_mangled_stays_as_it_is() {
         for symbol in ["_Z", "_ZN", "_R", "$s", "$", "_T0", "", ".cold", "_Zzzz", "\u{fffd}_ZN"] {
             assert_eq!(demangle(symbol), symbol);
+            assert_eq!(demangled(symbol, Detail::Whole), symbol);
+        }
+    }
+
+    #[test]
+    fn what_distinguishes_functions_is_in_their_whole_names() {
+        for (symbol, parameters, whole) in [
+            ("_Z1fi", "f(int)", "f(int)"),
+            ("_ZNK1A1gIiEET_S1_", "A::g<int>(int) const", "int A::g<int>(int) const"),
+            ("_Z1fSs", "f(std::string)", "f(std::string)"),
+            (
+                "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+                "core::fmt::Formatter::pad::h0123456789abcdef",
+                "core::fmt::Formatter::pad::h0123456789abcdef",
+            ),
+            ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate[3c1c0]::foo::bar", "mycrate[3c1c0]::foo::bar"),
+            ("_RINvC1a1fhEC1b", "a::f::<u8> [crate b]", "a::f::<u8> [crate b]"),
+            ("_RINvC1a1fNtC1b1TEB9_", "a::f::<b::T> [crate b]", "a::f::<b::T> [crate b]"),
+            (
+                "$s4main7receive3buf1nS2i_SitF",
+                "receive(buf: Int, n: Int)",
+                "main.receive(buf: Swift.Int, n: Swift.Int) -> Swift.Int",
+            ),
+        ] {
+            assert_eq!(
+                [demangled(symbol, Detail::Parameters), demangled(symbol, Detail::Whole)],
+                [parameters, whole],
+                "{symbol}"
+            );
         }
     }
 }

@@ -1,20 +1,21 @@
 //! Names of the kernel's functions, from `/proc/kallsyms`.
 #![deny(clippy::indexing_slicing)]
 
+use super::function_names::FunctionNames;
 use crate::elf::{Function, Functions};
 
 /// The functions of the kernel and its modules.
-pub(super) struct Kernel(Functions);
+pub(super) struct Kernel(FunctionNames);
 
 impl Kernel {
     /// `None` where the kernel hides its addresses.
     pub(super) fn read() -> Option<Kernel> {
         let text = std::fs::read_to_string("/proc/kallsyms").ok()?;
-        parse(&text).map(Kernel)
+        parse(&text).map(|functions| Kernel(FunctionNames::of(functions, None)))
     }
 
-    pub(super) fn name(&self, address: u64) -> Option<&str> {
-        self.0.at(address).map(|function| function.name.as_str())
+    pub(super) fn name(&self, address: u64) -> Option<String> {
+        self.0.at(address)
     }
 }
 

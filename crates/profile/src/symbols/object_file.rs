@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSection as _};
 
-use super::debug_info::{DebugInfo, Refused};
-use super::demangle::demangle;
+use super::debug_info::{DebugInfo, FunctionName, Refused};
+use super::function_names::FunctionNames;
 use super::{NoSymbols, SourceLine};
 use crate::elf::{self, Functions, Segments, read_opened};
 use crate::open::{open_named, open_regular};
@@ -16,7 +16,7 @@ use crate::space::{FileIdentity, Object};
 /// Symbols and lines of one file.
 pub(super) struct ObjectFile {
     segments: Segments,
-    functions: Functions,
+    functions: FunctionNames,
     /// Debug information, for lines and inlined calls.
     debug: Option<DebugInfo>,
 }
@@ -59,8 +59,13 @@ impl ObjectFile {
                 debug = DebugInfo::of(&file, bytes.len() as u64, &found, owner);
             }
         }
-        let file = ObjectFile { segments: Segments::of(&file), functions, debug };
+        let file = ObjectFile::of(Segments::of(&file), functions, debug);
         Ok((file, bulky.map(NoSymbols::Bulky).or(stripped.then_some(NoSymbols::Stripped))))
+    }
+
+    fn of(segments: Segments, functions: Functions, debug: Option<DebugInfo>) -> ObjectFile {
+        let functions = FunctionNames::of(functions, debug.as_ref().map(DebugInfo::strings));
+        ObjectFile { segments, functions, debug }
     }
 
     /// The functions at an offset of the file, innermost first.
@@ -75,11 +80,21 @@ impl ObjectFile {
     }
 
     fn lines_at(&self, address: u64) -> Vec<SourceLine> {
-        let mut lines = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.inlined(address));
-        if let Some(function) = self.functions.at(address) {
-            // The symbol is the function that was compiled, whatever was inlined into it.
-            let outermost = lines.pop().unwrap_or_default();
-            lines.push(SourceLine { function: demangle(&function.name), ..outermost });
+        let inlined = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.inlined(address));
+        let outermost = inlined.len().saturating_sub(1);
+        // The symbol is the function that was compiled, whatever was inlined into it.
+        let compiled = self.functions.at(address);
+        let mut lines: Vec<SourceLine> = Vec::new();
+        for (place, frame) in inlined.into_iter().enumerate() {
+            let function = match (&compiled, &frame.function) {
+                (Some(compiled), _) if place == outermost => compiled.clone(),
+                (_, FunctionName::Symbol(symbol)) => self.functions.of_symbol(symbol),
+                (_, FunctionName::Scoped(name)) => self.functions.of_scoped(name),
+            };
+            lines.push(SourceLine { function, file: frame.file, line: frame.line });
+        }
+        if let (true, Some(function)) = (lines.is_empty(), compiled) {
+            lines.push(SourceLine { function, ..SourceLine::default() });
         }
         lines
     }
@@ -120,7 +135,7 @@ fn debug_alone(id: Option<&[u8]>, path: &Path, owner: Option<u32>) -> Option<(Ob
     let (segments, functions) = (Segments::of(&file), Functions::of(&file, bytes.len() as u64));
     let bulky = elf::check_debug(&file, bytes.len() as u64).err();
     let debug = bulky.is_none().then(|| DebugInfo::of(&file, bytes.len() as u64, &found, owner)).flatten();
-    Some((ObjectFile { segments, functions, debug }, bulky.map(NoSymbols::Bulky)))
+    Some((ObjectFile::of(segments, functions, debug), bulky.map(NoSymbols::Bulky)))
 }
 
 /// Separate debug information, with its path and owner: by build ID (including debuginfod's cache), or by the name in

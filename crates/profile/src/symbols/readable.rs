@@ -42,6 +42,63 @@ pub(super) fn without_defaults(name: String) -> String {
     name.replace(" >", ">").replace("std::basic_string<char>", "std::string")
 }
 
+/// Leaves out parameters of the functions in which a function is declared, and what stands behind the parameters of methods:
+/// `f(int)::{lambda(int)#1}::operator() const` is `f::{lambda(int)#1}::operator()`.
+pub(super) fn without_parameters(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(character) = rest.chars().next() {
+        let known = ["operator()", "(anonymous namespace)"].iter().find(|known| rest.starts_with(**known));
+        let whole = known.map(|known| known.len()).or_else(|| operator(rest)).or_else(|| match character {
+            // Template arguments, and the signatures of lambdas.
+            '<' => closing(rest, 0).map(|end| end + 1),
+            '{' => matching(rest, b"{}"),
+            _ => None,
+        });
+        let parameters = if character == '(' { matching(rest, b"()") } else { None };
+        let taken = match (whole, parameters) {
+            (None, Some(end)) if !out.is_empty() => {
+                rest = without_qualifiers(rest.get(end..).unwrap_or_default());
+                continue;
+            }
+            (whole, _) => whole.unwrap_or(character.len_utf8()),
+        };
+        let Some((taken, after)) = rest.split_at_checked(taken) else { break };
+        out.push_str(taken);
+        rest = after;
+    }
+    while let Some(end) = QUALIFIERS.iter().find_map(|qualifier| out.strip_suffix(qualifier)) {
+        out.truncate(end.len());
+    }
+    out
+}
+
+/// What C++ writes behind the parameters of a method.
+const QUALIFIERS: [&str; 4] = [" const", " volatile", " &&", " &"];
+
+fn without_qualifiers(mut rest: &str) -> &str {
+    while let Some(after) = QUALIFIERS.iter().find_map(|qualifier| rest.strip_prefix(qualifier)) {
+        rest = after;
+    }
+    rest
+}
+
+/// The length of what stands in brackets at the start.
+fn matching(text: &str, [open, close]: &[u8; 2]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == *open {
+            depth += 1;
+        } else if byte == *close {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(at + 1);
+            }
+        }
+    }
+    None
+}
+
 /// True if the next argument is a default too and can be left out.
 fn leads_to_default(rest: &str) -> bool {
     rest.strip_prefix(", ").is_some_and(|rest| DEFAULTS.iter().any(|template| rest.starts_with(template)))
@@ -141,6 +198,26 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_the_functions_around_a_function_are_left_out() {
+        for (name, shown) in [
+            ("f(int)::{lambda(int)#1}::operator() const", "f::{lambda(int)#1}::operator()"),
+            (
+                "f<double>(double)::L::g() const volatile::{lambda()#1}::operator() const",
+                "f<double>::L::g::{lambda()#1}::operator()",
+            ),
+            ("f<void (*)(int)>(int)::L::g const volatile", "f<void (*)(int)>::L::g"),
+            ("(anonymous namespace)::f(int)::L::g", "(anonymous namespace)::f::L::g"),
+            ("A::operator()(int) &&::L::operator int const &", "A::operator()::L::operator int"),
+            ("A::operator char const*", "A::operator char const*"),
+            ("A::operator<(A)::L::operator()", "A::operator<::L::operator()"),
+            ("{virtual override thunk({offset(-8)}, C::w)}", "{virtual override thunk({offset(-8)}, C::w)}"),
+            ("a(b", "a(b"),
+        ] {
+            assert_eq!(without_parameters(name), shown);
+        }
+    }
+
+    #[test]
     fn long_names_lose_the_arguments_of_templates() {
         let lexer =
             "ns::detail::lexer<ns::basic_json<std::map, std::vector, std::string, bool, long, unsigned long, double>>";
@@ -157,7 +234,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_stays_text(name in "[a-z<>:, é-]{0,200}|(operator[<>-]{0,3}|std::allocator<|, |>|x){0,60}") {
+        fn any_name_stays_text(name in "[a-z<>:(){}, é-]{0,200}|(operator[<>-]{0,3}|std::allocator<|, |>|x){0,60}") {
+            prop_assert!(without_parameters(&name).len() <= name.len());
             let name = without_defaults(name);
             prop_assert!(shortened(&name).len() <= name.len() + 2);
         }

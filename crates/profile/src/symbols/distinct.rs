@@ -1,0 +1,234 @@
+//! Display names of the functions of one object: as short as possible, with no two functions of one name.
+//!
+//! A name loses what most readers do not need, its parameters, hashes and marks of copies, as long as no other function of
+//! the object has the same name without them. Which functions an object has, its symbol table says, and the names of inlined
+//! functions in its debug information; so a function has one name in all profiles of a file, whatever was sampled.
+//!
+//! One function under two symbols keeps its short name: two symbols of one address, and the variants of a constructor or a
+//! destructor (`C1`, `C2`, `D0`, … of the Itanium C++ ABI, 5.1.4.3), which are one function of the source.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::demangle::{Detail, demangled};
+use super::mangling::{is_mangled, split_copy};
+use super::readable::without_parameters;
+use super::stem::Stem;
+
+/// The name of each of these symbols, which are those of all functions of an object.
+pub fn distinct_names<'a>(symbols: impl IntoIterator<Item = &'a str>) -> FxHashMap<&'a str, String> {
+    let mut by_stem: FxHashMap<Stem, Vec<&str>> = FxHashMap::default();
+    for symbol in symbols {
+        by_stem.entry(Stem::of_symbol(split_copy(symbol).0)).or_default().push(symbol);
+    }
+    by_stem.into_values().flat_map(|symbols| Names::of(symbols, []).by_symbol).collect()
+}
+
+/// Names that a function of this display name would have if no other one had the same, the longest first.
+pub(crate) fn shorter_names(name: &str) -> Vec<String> {
+    let marked = [" [clone ", " [crate ", " [_", " [$"]
+        .iter()
+        .find_map(|mark| Some(name.strip_suffix(']')?.rsplit_once(mark)?.0));
+    let without_copy = marked.unwrap_or(split_copy(name).0);
+    let mut names = vec![without_copy.to_owned(), without_parameters(without_copy)];
+    names.retain(|shorter| shorter != name && !shorter.is_empty());
+    names
+}
+
+/// Names of the symbols of one stem.
+#[derive(Debug, Default)]
+pub(super) struct Names<'a> {
+    pub(super) by_symbol: FxHashMap<&'a str, String>,
+    /// Symbols of which the short name is this.
+    pub(super) by_short: FxHashMap<String, Vec<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    /// `compiled`: symbols of code; `stated`: those that debug information states, perhaps the same, which have no marks of
+    /// copies.
+    pub(super) fn of(
+        compiled: impl IntoIterator<Item = &'a str>,
+        stated: impl IntoIterator<Item = &'a str>,
+    ) -> Names<'a> {
+        let compiled: FxHashSet<&str> = compiled.into_iter().collect();
+        // In a fixed order: of the variants of a constructor, the first gives its symbol.
+        let symbols: BTreeSet<&str> = compiled.iter().copied().chain(stated).collect();
+        let mut names = Names::default();
+        let mut short: FxHashMap<&str, String> = FxHashMap::default();
+        for symbol in symbols {
+            let (base, _) = split_copy(symbol);
+            let short = short.entry(base).or_insert_with(|| demangled(base, Detail::Name));
+            match names.by_short.get_mut(short.as_str()) {
+                Some(known) => known.push(symbol),
+                None => {
+                    names.by_short.insert(short.clone(), vec![symbol]);
+                }
+            }
+        }
+        for (short, symbols) in &names.by_short {
+            match symbols.as_slice() {
+                [only] => {
+                    names.by_symbol.insert(only, short.clone());
+                }
+                several => name_several(short, several, &compiled, &mut names.by_symbol),
+            }
+        }
+        names
+    }
+}
+
+/// Names symbols that have one short name.
+fn name_several<'a>(
+    short: &str,
+    symbols: &[&'a str],
+    compiled: &FxHashSet<&str>,
+    names: &mut FxHashMap<&'a str, String>,
+) {
+    // Functions of the source, each with its symbols.
+    let mut functions: BTreeMap<(String, String), Vec<&'a str>> = BTreeMap::new();
+    let bases: FxHashSet<&str> = symbols.iter().map(|symbol| split_copy(symbol).0).collect();
+    let is_one = bases.len() == 1;
+    for symbol in symbols {
+        let base = split_copy(symbol).0;
+        let whole = if is_one { String::new() } else { demangled(base, Detail::Whole) };
+        functions.entry((whole, without_variant(base))).or_default().push(symbol);
+    }
+    let several = functions.len() > 1;
+    let with_parameters = |symbols: &[&str]| match symbols.first() {
+        Some(symbol) if several => demangled(split_copy(symbol).0, Detail::Parameters),
+        _ => short.to_owned(),
+    };
+    let parameters: Vec<String> = functions.values().map(|symbols| with_parameters(symbols)).collect();
+    let (mut with_these, mut with_this) = (FxHashMap::default(), FxHashMap::default());
+    for ((whole, _), parameters) in functions.keys().zip(&parameters) {
+        *with_these.entry(parameters.as_str()).or_insert(0) += 1;
+        *with_this.entry(whole.as_str()).or_insert(0) += 1;
+    }
+    for (((whole, _), symbols), parameters) in functions.iter().zip(&parameters) {
+        match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
+            (Some(1), _) => name_copies(parameters, symbols, compiled, names),
+            (_, Some(1)) => name_copies(whole, symbols, compiled, names),
+            // Of two with internal linkage, or in the n-th block of a function, the symbol alone says which it is.
+            _ => names.extend(symbols.iter().map(|&symbol| (symbol, format!("{short} [{symbol}]")))),
+        }
+    }
+}
+
+/// Names the copies of one function.
+fn name_copies<'a>(
+    name: &str,
+    symbols: &[&'a str],
+    compiled: &FxHashSet<&str>,
+    names: &mut FxHashMap<&'a str, String>,
+) {
+    let of_code = symbols.iter().filter(|symbol| compiled.contains(**symbol));
+    let copies: FxHashSet<&str> = of_code.map(|symbol| split_copy(symbol).1).collect();
+    for symbol in symbols {
+        let (base, copy) = split_copy(symbol);
+        let name = match copy {
+            copy if copies.len() <= 1 || copy.is_empty() => name.to_owned(),
+            // As c++filt of GNU binutils writes it.
+            copy if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
+            copy => format!("{name}{copy}"),
+        };
+        names.insert(symbol, name);
+    }
+}
+
+/// A symbol in which variants of constructors and destructors are alike. Only symbols of one whole name may be compared by it:
+/// `C1` may be a class, too.
+fn without_variant(symbol: &str) -> String {
+    let mut out = String::with_capacity(symbol.len());
+    for character in symbol.chars() {
+        let is_variant = matches!(character, '0'..='5') && out.ends_with(['C', 'D']) && symbol.starts_with("_Z");
+        out.push(if is_variant { '_' } else { character });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(symbols: &[&str]) -> Vec<String> {
+        let names = distinct_names(symbols.iter().copied());
+        symbols.iter().map(|symbol| names[symbol].clone()).collect()
+    }
+
+    #[test]
+    fn what_alone_has_its_name_is_written_short() {
+        let symbols = [
+            "_Z1fi",
+            "g.part.0",
+            "_ZN3FooC1Ev",
+            "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+            "$s4main7receive3buf1nS2i_SitF",
+        ];
+        assert_eq!(names(&symbols), ["f", "g", "Foo::Foo", "core::fmt::Formatter::pad", "receive"]);
+    }
+
+    #[test]
+    fn overloads_have_their_parameters() {
+        assert_eq!(names(&["_Z1fi", "_Z1fd", "_Z1gv"]), ["f(int)", "f(double)", "g"]);
+        assert_eq!(names(&["_ZN1A1fEv", "_ZNK1A1fEv"]), ["A::f()", "A::f() const"]);
+        // A function of C beside one of C++.
+        assert_eq!(names(&["f", "_Z1fi"]), ["f", "f(int)"]);
+        // Results distinguish the instances of templates.
+        assert_eq!(names(&["_Z1fIiEiT_", "_Z1fIiEdT_"]), ["int f<int>(int)", "double f<int>(int)"]);
+    }
+
+    #[test]
+    fn names_of_two_versions_of_the_standard_library_stay_two() {
+        let symbols = ["_ZNSs6appendEPKc", "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE6appendEPKc"];
+        let [old, new] = <[String; 2]>::try_from(names(&symbols)).expect("two");
+        assert_ne!(old, new);
+        assert!(new.contains("__cxx11"), "{new}");
+    }
+
+    #[test]
+    fn copies_beside_their_function_keep_their_marks() {
+        let symbols = ["_Z1fi", "_Z1fi.cold", "_Z1fi.part.0", "_Z1gi.constprop.0", "h", "h.cold", "i@V_1", "i@@V_2"];
+        let expected = ["f", "f [clone .cold]", "f [clone .part.0]", "g", "h", "h.cold", "i@V_1", "i@@V_2"];
+        assert_eq!(names(&symbols), expected);
+        let expected = ["f(int)", "f(int) [clone .cold]", "f(double)"];
+        assert_eq!(names(&["_Z1fi", "_Z1fi.cold", "_Z1fd"]), expected);
+    }
+
+    #[test]
+    fn a_function_that_is_inlined_beside_its_only_copy_is_one() {
+        let names = Names::of(["_Z1fi.isra.0", "_Z1gi.part.0", "_Z1gi"], ["_Z1fi", "_Z1gi", "_Z1gd"]).by_symbol;
+        assert_eq!([&names["_Z1fi.isra.0"], &names["_Z1fi"]], ["f", "f"]);
+        let expected = ["g(int)", "g(int) [clone .part.0]", "g(double)"];
+        assert_eq!(["_Z1gi", "_Z1gi.part.0", "_Z1gd"].map(|symbol| &names[symbol]), expected);
+    }
+
+    #[test]
+    fn variants_of_a_constructor_are_one_function() {
+        assert_eq!(
+            names(&["_ZN3FooC1Ei", "_ZN3FooC2Ei", "_ZN3FooD0Ev", "_ZN3FooD2Ev"]),
+            ["Foo::Foo", "Foo::Foo", "Foo::~Foo", "Foo::~Foo"]
+        );
+        assert_eq!(
+            names(&["_ZN3FooC1Ei", "_ZN3FooC2Ei", "_ZN3FooC1Ed"]),
+            ["Foo::Foo(int)", "Foo::Foo(int)", "Foo::Foo(double)"]
+        );
+        assert_eq!(names(&["_Z1f2C1", "_Z1f2C2"]), ["f(C1)", "f(C2)"]);
+    }
+
+    #[test]
+    fn instances_of_a_generic_function_have_hashes_or_crates() {
+        let legacy = ["_ZN1a1f17h0123456789abcdefE", "_ZN1a1f17hfedcba9876543210E"];
+        assert_eq!(names(&legacy), ["a::f::h0123456789abcdef", "a::f::hfedcba9876543210"]);
+        assert_eq!(names(&["_RINvC1a1fhEC1b", "_RINvC1a1fhEC1c"]), ["a::f::<u8> [crate b]", "a::f::<u8> [crate c]"]);
+        assert_eq!(names(&["_RNvCs1_1a1f", "_RNvCs2_1a1f"]), ["a[3]::f", "a[4]::f"]);
+    }
+
+    #[test]
+    fn where_no_name_distinguishes_the_symbol_does() {
+        let symbols = ["_ZL1fi", "_Z1fi"];
+        assert_eq!(names(&symbols), ["f [_ZL1fi]", "f [_Z1fi]"]);
+    }
+}
