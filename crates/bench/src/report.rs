@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use prony_machine::Quota;
 use prony_machine::process::{Counter, NoWait};
+use prony_machine::{CpuSet, Quota};
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::Rank;
 use prony_stats::samples::{Benchmark, Samples};
@@ -99,6 +99,13 @@ pub enum Warning {
     },
     /// A CPU quota stopped everything for a time.
     Throttled(Quota),
+    /// Several threads on CPUs between which the scheduler moves nothing.
+    Unbalanced {
+        /// Name of the command in reports.
+        name: String,
+        /// The isolated CPUs, on which alone the command may run.
+        cpus: CpuSet,
+    },
     /// Runs that take hardly longer than starting a process.
     Short {
         /// Name of the command in reports.
@@ -139,6 +146,11 @@ impl fmt::Display for Warning {
                  for {stopped_s:.2} s: raise it (docker --cpus, limits.cpu of Kubernetes, CPUQuota= of systemd), or judge by \
                  --metric cpu"
             ),
+            Warning::Unbalanced { name, cpus } => write!(
+                f,
+                "`{name}` has several threads, and CPU {cpus} are isolated at boot (isolcpus): the scheduler moves nothing \
+                 between them, so all run on the CPU on which they start unless the command pins them itself"
+            ),
             Warning::Short { name, wall_s } => {
                 write!(f, "a run of `{name}` takes {:.2} ms, much of which is process start-up", wall_s * 1e3)
             }
@@ -177,4 +189,19 @@ pub struct Round {
     pub live: Option<Interval>,
     /// Share of their wall time that runs were ready and had no CPU.
     pub contention: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_on_isolated_cpus_are_warned_of_with_the_cpus() {
+        let cpus = "1-2,4".parse().expect("a list");
+        assert_eq!(
+            Warning::Unbalanced { name: "./server".to_owned(), cpus }.to_string(),
+            "`./server` has several threads, and CPU 1-2,4 are isolated at boot (isolcpus): the scheduler moves nothing between \
+             them, so all run on the CPU on which they start unless the command pins them itself"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use prony_machine::process::NoWait;
-use prony_machine::{Interrupt, Quota, Tree, cpu_quota};
+use prony_machine::{Interrupt, Quota, Tree, affinity, cpu_quota, unbalanced};
 use prony_stats::Metric;
 use prony_stats::judge::{Plan, Progress};
 use prony_stats::pairing::Pairing;
@@ -488,12 +488,17 @@ impl<'a> Bench<'a> {
         let mut warnings = Vec::new();
         let quota = self.tally.quota.zip(cpu_quota(&Tree::machine())).map(|(before, now)| now.since(before));
         warnings.extend(quota.filter(|quota| quota.throttled > 0).map(Warning::Throttled));
+        let apart = self.options.execution.placement.cpu.is_none();
+        let isolated = affinity::allowed().ok().filter(|_| apart).and_then(|cpus| unbalanced(&Tree::machine(), &cpus));
         let by_process = self.options.duet || self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
         for ((subject, tally), summary) in self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries) {
             let &SubjectTally { failed, runs, threads, children, no_wait } = tally;
             let name = || subject.name.clone();
             if failed > 0 {
                 warnings.push(Warning::Failures { name: name(), failed, runs });
+            }
+            if let Some(cpus) = isolated.clone().filter(|_| threads) {
+                warnings.push(Warning::Unbalanced { name: name(), cpus });
             }
             let Some(summary) = summary.as_ref().filter(|_| by_process) else { continue };
             if let Some(reason) = no_wait.filter(|_| summary.uncontended_s.is_none() && (threads || children)) {

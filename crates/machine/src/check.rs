@@ -2,6 +2,7 @@
 
 mod finding;
 mod look;
+mod reserved;
 mod settings;
 mod traffic;
 
@@ -11,9 +12,10 @@ use serde::Serialize;
 
 use crate::Tree;
 use crate::facts::{isolated, online};
+use crate::isolation::{Reservation, Tasks, reservations, tasks};
 use look::Window;
 
-pub use finding::{Disturbance, Finding, State};
+pub use finding::{Cause, Disturbance, Finding, State, TickCause};
 
 /// Result of a check for one source of interference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,14 +26,18 @@ pub struct Check {
     pub window_s: f64,
     /// Every disturbance that is known.
     pub findings: Vec<Finding>,
+    /// Parameters of the kernel command line that reserve CPUs: requested, in force, ignored.
+    pub reservations: [Reservation; 3],
+    /// Threads that may run on this CPU.
+    pub tasks: Tasks,
     /// Missing parameters of the kernel command line that would reserve this CPU.
     pub boot: Vec<String>,
 }
 
 impl Check {
-    /// Findings that are sources of interference.
+    /// Findings that are sources of interference, and remedies that the kernel ignored.
     pub fn disturbing(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.state == State::Disturbs)
+        self.findings.iter().filter(|finding| matches!(finding.state, State::Disturbs | State::Ignored))
     }
 }
 
@@ -47,7 +53,11 @@ pub fn bench_cpu(tree: &Tree) -> u32 {
 /// steal and waits show only where a task wants the CPU.
 pub fn check(tree: &Tree, cpu: u32, window: Duration) -> Check {
     let window = Window::look(tree, cpu, window);
+    let reservations = reservations(tree);
+    let tasks = tasks(tree, cpu);
     let mut findings = traffic::findings(&window);
-    findings.extend(settings::findings(tree, cpu, &window));
-    Check { cpu, window_s: window.elapsed_s, findings, boot: settings::boot(tree, cpu) }
+    findings.extend(settings::findings(tree, cpu));
+    findings.extend(reserved::findings(tree, &window, &reservations, tasks));
+    let boot = reserved::boot(tree, cpu, &reservations);
+    Check { cpu, window_s: window.elapsed_s, findings, reservations, tasks, boot }
 }

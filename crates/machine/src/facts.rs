@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cpu::{Cache, Cpu};
 pub(crate) use cpu::{isolated, online, siblings};
-pub(crate) use settings::{CPUFREQ, base_khz, chosen, policies, turbo};
+pub(crate) use settings::{CPUFREQ, base_khz, chosen, policies, policy_of, turbo};
 pub use settings::{Frequency, Idle, IdleState, Settings};
 
 use crate::Tree;

@@ -14,6 +14,7 @@ mod cpus;
 mod facts;
 pub mod huge_pages;
 mod interrupt;
+mod isolation;
 mod knob;
 pub mod own;
 pub mod perf;
@@ -23,13 +24,14 @@ mod tune;
 mod undo;
 
 pub use abilities::{Abilities, abilities};
-pub use check::{Check, Disturbance, Finding, State, bench_cpu, check};
+pub use check::{Cause, Check, Disturbance, Finding, State, TickCause, bench_cpu, check};
 pub use contention::{Contention, Taken, Wait, wait_on};
 pub use control_limits::{MemoryLimit, Quota, cpu_quota, memory_limit};
 pub use cpus::{CpuSet, CpuSetError};
 pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
 pub use huge_pages::{HugePages, HugePagesError};
 pub use interrupt::{Interrupt, signal_name};
+pub use isolation::{BootParameter, Ignored, IgnoredReason, Reservation, Tasks, reservations, unbalanced};
 pub use knob::Knob;
 pub use tree::Tree;
 pub use tune::{

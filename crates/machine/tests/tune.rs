@@ -229,3 +229,15 @@ fn a_requested_frequency_is_that_of_all_cpus_until_it_is_given_back() {
     assert_eq!(files(directory.path()), before);
     assert_eq!(frequencies(&machine(trees::VIRTUAL).1), None);
 }
+
+#[test]
+fn a_shield_of_several_cpus_is_balanced_unless_they_are_isolated_at_boot() {
+    for (isolated, expected) in [("\n", "root"), ("2-3\n", "isolated")] {
+        let (directory, tree) = machine(trees::INTEL);
+        fs::write(directory.path().join("sys/devices/system/cpu/isolated"), isolated).expect("it is there");
+        let tuning = tune(&tree, &options("2-3"), &never()).expect("nothing is in the way");
+        assert!(tuning.shield.as_ref().is_some_and(|shield| shield.raised && shield.problem.is_none()), "{isolated}");
+        assert_eq!(tree.line("/sys/fs/cgroup/prony/cpuset.cpus.partition").as_deref(), Some(expected));
+        tuning.restore().expect("the undo file can be removed");
+    }
+}

@@ -10,6 +10,9 @@ pub const INTEL: &str = include_str!("trees/intel-pstate.tree");
 pub const AMD: &str = include_str!("trees/amd-acpi-cpufreq.tree");
 /// A virtual machine with nothing to turn, and a noisy neighbour.
 pub const VIRTUAL: &str = include_str!("trees/virtual-machine.tree");
+/// A guest of `scripts/guest` with Debian 12's kernel and `isolcpus=domain,managed_irq,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0`, a
+/// thread spinning on CPU 1; some of its threads.
+pub const RESERVED: &str = include_str!("trees/guest-isolated.tree");
 
 /// Lays the files out below `directory`.
 pub fn unpack(tree: &str, directory: &Path) {

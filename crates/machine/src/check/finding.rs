@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::isolation::IgnoredReason;
+
 /// Below this share nothing is called a disturbance: it is the default margin of a comparison.
 pub(super) const NOTICEABLE: f64 = 0.01;
 
@@ -37,6 +39,8 @@ pub enum Disturbance {
     Interrupts,
     /// The timer of the scheduler.
     Ticks,
+    /// Other CPUs interrupt this one, to have something done on it.
+    Ipis,
     /// A profiler samples on the CPU by interrupts.
     PerfSampling,
     /// The CPU sleeps deeply when it has nothing to do.
@@ -65,6 +69,8 @@ pub enum State {
     Good,
     /// The source interferes with measurements.
     Disturbs,
+    /// The kernel ignored a parameter of its command line that was to remove the source.
+    Ignored,
     /// Unknown: this kernel does not report it.
     Unknown,
     /// Absent: this machine has no such source.
@@ -85,11 +91,43 @@ pub struct Finding {
     pub value: Option<f64>,
     /// Unit of `value`, where it has one.
     pub unit: Option<&'static str>,
+    /// Cause, where there are several and each has a remedy of its own.
+    pub cause: Option<Cause>,
+}
+
+/// Causes of findings that reserved CPUs can have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The kernel ignored the parameter.
+    Ignored(IgnoredReason),
+    /// A CPU has its tick although `nohz_full` is in force.
+    Tick(TickCause),
+    /// The governor chooses the next frequency in the tick, which this CPU does not have.
+    GovernorNeedsTick,
+}
+
+/// Reasons for a tick on a CPU with `nohz_full`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TickCause {
+    /// The command line has `nohz=off`.
+    NohzOff,
+    /// Other tasks were ready on the CPU: the tick stops for a single one.
+    OtherTasks,
+    /// The kernel's log says that its clock is unstable.
+    UnstableClock,
+    /// None of these: a POSIX timer of CPU time or an event of perf on this CPU, for example.
+    Unknown,
 }
 
 impl Finding {
     pub(super) fn new(name: Disturbance, state: State, evidence: impl Into<String>) -> Finding {
-        Finding { name, state, evidence: evidence.into(), value: None, unit: None }
+        Finding { name, state, evidence: evidence.into(), value: None, unit: None, cause: None }
+    }
+
+    pub(super) fn caused(self, cause: Cause) -> Finding {
+        Finding { cause: Some(cause), ..self }
     }
 
     pub(super) fn measured(self, value: f64, unit: &'static str) -> Finding {

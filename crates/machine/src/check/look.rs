@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::contention::{CpuTimes, Wait, cpu_times, pressure_us, queue_wait_ns, wait_on};
 use crate::control_limits::{Quota, cpu_quota};
-use crate::facts::{CPUFREQ, online, siblings};
+use crate::facts::{CPUFREQ, online, policy_of, siblings};
 use crate::{CpuSet, Tree};
 
 /// Interval between readings of the frequency.
@@ -70,10 +70,8 @@ impl Look {
 
 impl Window {
     pub(super) fn look(tree: &Tree, cpu: u32, window: Duration) -> Window {
-        let policy = format!("{CPUFREQ}/policy{cpu}/scaling_cur_freq");
-        // CPUs that change their frequency together share a policy under the number of the first.
-        let own = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
-        let file = if tree.exists(&own) { own } else { policy };
+        let policy = policy_of(tree, cpu).unwrap_or_else(|| format!("{CPUFREQ}/policy{cpu}"));
+        let file = format!("{policy}/scaling_cur_freq");
         let mut khz = Vec::new();
         khz.extend(tree.value::<u64>(&file));
         let before = Look::now(tree, cpu);

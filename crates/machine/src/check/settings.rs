@@ -1,10 +1,9 @@
 //! Settings of the machine that cause interference.
 
 use super::finding::{Disturbance, Finding, State};
-use super::look::Window;
+use crate::Tree;
 use crate::control_limits;
-use crate::facts::{CPUFREQ, chosen, facts, isolated, online, turbo};
-use crate::{CpuSet, Tree};
+use crate::facts::{CPUFREQ, chosen, facts, policy_of, turbo};
 
 /// A sleep that takes this long to wake from shows in the first of each round of work; C1E takes 10 µs.
 const DEEP_US: u64 = 10;
@@ -12,7 +11,7 @@ const DEEP_US: u64 = 10;
 /// The slack that every thread starts with, include/linux/init_task.h.
 const SLACK_NS: u64 = 50_000;
 
-pub(super) fn findings(tree: &Tree, cpu: u32, window: &Window) -> Vec<Finding> {
+pub(super) fn findings(tree: &Tree, cpu: u32) -> Vec<Finding> {
     vec![
         governor(tree, cpu),
         turbo_finding(tree),
@@ -22,20 +21,16 @@ pub(super) fn findings(tree: &Tree, cpu: u32, window: &Window) -> Vec<Finding> {
         timer_slack(tree),
         clock_source(tree),
         memory_limit(tree),
-        isolated_cpus(tree, cpu, window),
-        nohz_full(tree, cpu),
-        rcu_callbacks(tree, cpu),
     ]
 }
 
 /// The governor of a CPU.
-fn governor_of(tree: &Tree, cpu: u32) -> Option<String> {
-    let own = tree.line(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
-    own.or_else(|| tree.line(&format!("{CPUFREQ}/policy{cpu}/scaling_governor")))
+pub(super) fn governor_of(tree: &Tree, cpu: u32) -> Option<String> {
+    tree.line(&format!("{}/scaling_governor", policy_of(tree, cpu)?))
 }
 
 /// `performance` and `userspace` hold a frequency; all others follow the load.
-fn holds(governor: &str) -> bool {
+pub(super) fn holds(governor: &str) -> bool {
     matches!(governor, "performance" | "userspace")
 }
 
@@ -148,79 +143,4 @@ fn memory_limit(tree: &Tree) -> Finding {
         false => (State::Good, ""),
     };
     Finding::new(name, state, format!("{used:.0} of {most:.0} MiB used{what}")).measured(most, "MiB")
-}
-
-fn isolated_cpus(tree: &Tree, cpu: u32, window: &Window) -> Finding {
-    let name = Disturbance::IsolatedCpus;
-    let isolated = isolated(tree);
-    match (isolated.contains(cpu), isolated.is_empty()) {
-        (true, _) => Finding::new(name, State::Good, format!("CPU {isolated}")),
-        (false, true) => Finding::new(name, State::Unsupported, "no CPU is isolated"),
-        (false, false) => {
-            Finding::new(name, State::Disturbs, format!("CPU {isolated}, but not the measured CPU {}", window.cpu))
-        }
-    }
-}
-
-/// The CPUs that a parameter of the kernel's command line names; flags before the list are passed over.
-fn parameter(tree: &Tree, name: &str) -> Option<CpuSet> {
-    let line = tree.line("/proc/cmdline")?;
-    let value = line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
-    let list = value.split(',').filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-    list.collect::<Vec<_>>().join(",").parse().ok()
-}
-
-fn nohz_cpus(tree: &Tree) -> CpuSet {
-    // The file reads `(null)` where nothing is set.
-    let running = tree.value("/sys/devices/system/cpu/nohz_full");
-    running.or_else(|| parameter(tree, "nohz_full")).unwrap_or_default()
-}
-
-/// The known trap: intel_pstate and others choose the next frequency in the scheduler's tick. A CPU
-/// without one keeps what it had, or follows other CPUs of its package.
-fn nohz_full(tree: &Tree, cpu: u32) -> Finding {
-    let name = Disturbance::NohzFull;
-    let cpus = nohz_cpus(tree);
-    if !cpus.contains(cpu) {
-        return Finding::new(name, State::Unsupported, format!("CPU {cpu} has its tick"));
-    }
-    match governor_of(tree, cpu) {
-        Some(governor) if !holds(&governor) => {
-            let evidence = format!("CPU {cpus} without a tick, governor {governor}: the frequency follows other CPUs");
-            Finding::new(name, State::Disturbs, evidence)
-        }
-        _ => Finding::new(name, State::Good, format!("CPU {cpus}, and no governor that needs the tick")),
-    }
-}
-
-fn rcu_callbacks(tree: &Tree, cpu: u32) -> Finding {
-    let name = Disturbance::RcuCallbacks;
-    // Documentation/admin-guide/kernel-parameters.txt: nohz_full implies rcu_nocbs for its CPUs.
-    let cpus = parameter(tree, "rcu_nocbs").unwrap_or_default();
-    if cpus.contains(cpu) || nohz_cpus(tree).contains(cpu) {
-        return Finding::new(name, State::Good, format!("callbacks of CPU {cpu} run elsewhere"));
-    }
-    Finding::new(name, State::Unsupported, format!("callbacks of CPU {cpu} run on it"))
-}
-
-/// Missing parameters of the command line; none if no CPU would be left for others.
-pub(super) fn boot(tree: &Tree, cpu: u32) -> Vec<String> {
-    let others = online(tree).without(&CpuSet::from_iter([cpu]));
-    if others.is_empty() {
-        return Vec::new();
-    }
-    let mut lacking = Vec::new();
-    if !isolated(tree).contains(cpu) {
-        lacking.push(format!("isolcpus=domain,managed_irq,{cpu}"));
-    }
-    if !nohz_cpus(tree).contains(cpu) {
-        lacking.push(format!("nohz_full={cpu}"));
-        if !parameter(tree, "rcu_nocbs").unwrap_or_default().contains(cpu) {
-            lacking.push(format!("rcu_nocbs={cpu}"));
-        }
-    }
-    if parameter(tree, "irqaffinity").is_none_or(|cpus| cpus.contains(cpu)) {
-        lacking.push(format!("irqaffinity={others}"));
-    }
-    lacking
 }

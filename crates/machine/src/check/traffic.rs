@@ -8,7 +8,7 @@ use crate::contention::steal_share;
 const INTERRUPTS_PER_S: f64 = 10.0;
 
 /// `CONFIG_HZ` is 100 at least; a CPU without a tick still gets one a second.
-const TICKS_PER_S: f64 = 10.0;
+pub(super) const TICKS_PER_S: f64 = 10.0;
 
 pub(super) fn findings(window: &Window) -> Vec<Finding> {
     let [cpu_before, memory_before, io_before] = window.before.pressure_us;
@@ -29,6 +29,7 @@ pub(super) fn findings(window: &Window) -> Vec<Finding> {
         smt_sibling(window),
         interrupts(window),
         ticks(window),
+        ipis(window),
         perf_sampling(window),
     ]
 }
@@ -159,6 +160,13 @@ fn rate(window: &Window, name: &str) -> Option<f64> {
     Some(line.count as f64 / window.elapsed_s)
 }
 
+/// Timer interrupts for each second in which the thread spun: on a busy machine the window ends later than the thread, and a CPU
+/// that idles has no tick anyway.
+pub(super) fn ticks_while_busy(window: &Window) -> Option<f64> {
+    let busy_s = window.wait.map_or(window.elapsed_s, |wait| wait.window_s);
+    rate(window, "LOC").map(|rate| rate * window.elapsed_s / busy_s)
+}
+
 fn ticks(window: &Window) -> Finding {
     match rate(window, "LOC") {
         Some(rate) => {
@@ -168,6 +176,24 @@ fn ticks(window: &Window) -> Finding {
         }
         None => unknown(Disturbance::Ticks, "no line LOC in /proc/interrupts"),
     }
+}
+
+/// Interrupts from other CPUs; arch/x86/kernel/irq.c names them. A program with several threads causes most of its own.
+fn ipis(window: &Window) -> Finding {
+    let name = Disturbance::Ipis;
+    let kinds = [("CAL", "function calls"), ("RES", "rescheduling"), ("TLB", "TLB shootdowns"), ("IWI", "IRQ work")];
+    let mut rates: Vec<(f64, &str)> =
+        kinds.into_iter().filter_map(|(line, what)| Some((rate(window, line)?, what))).collect();
+    if rates.is_empty() {
+        return unknown(name, "no line CAL in /proc/interrupts");
+    }
+    rates.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let all: f64 = rates.iter().map(|(rate, _)| rate).sum();
+    let most = rates
+        .first()
+        .filter(|(rate, _)| *rate > 0.0)
+        .map_or_else(String::new, |(_, what)| format!(", most for {what}"));
+    Finding::new(name, State::Good, format!("{all:.0} /s from other CPUs{most}")).measured(all, "/s")
 }
 
 fn perf_sampling(window: &Window) -> Finding {

@@ -85,6 +85,20 @@ pub(crate) fn policies(tree: &Tree) -> Vec<String> {
     names.map(|name| format!("{CPUFREQ}/{name}")).collect()
 }
 
+/// Directory of the frequency policy of a CPU. CPUs that change their frequency together share one under the number of the first.
+pub(crate) fn policy_of(tree: &Tree, cpu: u32) -> Option<String> {
+    let own = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
+    if tree.exists(&format!("{own}/scaling_governor")) {
+        return Some(own);
+    }
+    let is_shared = |policy: &String| {
+        let cpus = tree.line(&format!("{policy}/affected_cpus")).unwrap_or_default();
+        cpus.split_whitespace().any(|other| other.parse() == Ok(cpu))
+    };
+    let named = format!("{CPUFREQ}/policy{cpu}");
+    if tree.exists(&named) { Some(named) } else { policies(tree).into_iter().find(is_shared) }
+}
+
 /// Base frequency of the hardware without turbo, in kHz.
 pub(crate) fn base_khz(tree: &Tree, policy: &str) -> Option<u64> {
     // intel_pstate reports it in kHz, ACPI CPPC in MHz.

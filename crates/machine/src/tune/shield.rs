@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::groups;
 use crate::contention::Wait;
 use crate::control_groups::{GROUP, Mount, OTHERS, mount};
+use crate::facts::isolated;
 use crate::knob::Knob;
 use crate::undo::{Change, Resource, Stage};
 use crate::{CpuSet, Tree};
@@ -21,6 +22,9 @@ pub enum ShieldKind {
     /// An isolated partition of version 2: the scheduler balances nothing onto its CPUs.
     #[serde(rename = "cgroup v2 isolated partition")]
     Partition,
+    /// A partition of version 2 with several CPUs: nothing else runs there, and the scheduler balances among them.
+    #[serde(rename = "cgroup v2 partition")]
+    Balanced,
     /// Version 1: every task is moved to a group without these CPUs.
     #[serde(rename = "cgroup v1 cpusets")]
     Cpusets,
@@ -107,12 +111,17 @@ fn home(tree: &Tree, mount: &str, hierarchy: &str) -> String {
 /// Plans the groups; or says what this machine lacks for them.
 pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Option<Change>, PlannedShield), String> {
     let (kind, mount) = match mount(tree) {
-        Some(Mount::Partition(mount)) => (ShieldKind::Partition, mount),
+        // Threads of a command with several CPUs must be able to move between them. CPUs isolated at boot can only be in an
+        // isolated partition: kernel/cgroup/cpuset.c, PERR_HKEEPING.
+        Some(Mount::Partition(mount)) => match cpus.len() > 1 && cpus.within(&isolated(tree)).is_empty() {
+            true => (ShieldKind::Balanced, mount),
+            false => (ShieldKind::Partition, mount),
+        },
         Some(Mount::Cpusets(mount)) => (ShieldKind::Cpusets, mount),
         None => return Err("no control groups with cpusets are mounted".to_owned()),
     };
-    let home = home(tree, &mount, if kind == ShieldKind::Partition { "" } else { "cpuset" });
-    let names: &[&str] = if kind == ShieldKind::Partition { &[GROUP] } else { &[OTHERS, GROUP] };
+    let home = home(tree, &mount, if kind == ShieldKind::Cpusets { "cpuset" } else { "" });
+    let names: &[&str] = if kind == ShieldKind::Cpusets { &[OTHERS, GROUP] } else { &[GROUP] };
     let mut groups = Vec::new();
     for name in names {
         let path = format!("{mount}/{name}");
@@ -123,7 +132,7 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
         groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, resource: Resource::Group { path, home } });
     }
     let (name, value) = match kind {
-        ShieldKind::Partition => ("cgroup.subtree_control", "+cpuset"),
+        ShieldKind::Partition | ShieldKind::Balanced => ("cgroup.subtree_control", "+cpuset"),
         // The root group would balance tasks over all CPUs; its children then do so over theirs.
         ShieldKind::Cpusets => ("cpuset.sched_load_balance", "0"),
     };
@@ -149,7 +158,8 @@ pub(super) fn raise(tree: &Tree, planned: &PlannedShield) -> Shield {
         home: planned.home.clone(),
     };
     let raised = match planned.kind {
-        ShieldKind::Partition => partition(tree, &shield.group, &planned.cpus),
+        ShieldKind::Partition => partition(tree, &shield.group, &planned.cpus, "isolated"),
+        ShieldKind::Balanced => partition(tree, &shield.group, &planned.cpus, "root"),
         ShieldKind::Cpusets => cpusets(tree, planned, &mut shield),
     };
     match raised {
@@ -164,16 +174,16 @@ fn named(what: &str, path: &str) -> impl FnOnce(io::Error) -> String {
     move |error| format!("{text}: {error}")
 }
 
-fn partition(tree: &Tree, group: &str, cpus: &CpuSet) -> Result<(), String> {
+fn partition(tree: &Tree, group: &str, cpus: &CpuSet, requested: &str) -> Result<(), String> {
     tree.make_group(group).map_err(named("make", group))?;
     let list = format!("{group}/cpuset.cpus");
     tree.write(&list, &cpus.to_string()).map_err(named("write", &list))?;
     let kind = format!("{group}/cpuset.cpus.partition");
-    tree.write(&kind, "isolated").map_err(named("write", &kind))?;
+    tree.write(&kind, requested).map_err(named("write", &kind))?;
     // The kernel takes the word and says afterwards whether it could: `isolated invalid (reason)`.
     match tree.line(&kind) {
-        Some(line) if line == "isolated" => Ok(()),
-        line => Err(format!("{kind}: expected isolated, found {}", line.unwrap_or_default())),
+        Some(line) if line == requested => Ok(()),
+        line => Err(format!("{kind}: expected {requested}, found {}", line.unwrap_or_default())),
     }
 }
 

@@ -51,20 +51,21 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   prony machine check
   prony machine check --cpu 3 --for 5s
+  prony machine check --cpu 1-2,4                several CPUs: with --json, an array
   prony machine check --json | jq '.findings[] | select(.state == \"disturbs\")'
 
 A thread spins on the CPU during the check, because competing threads only show if some thread wants the CPU.
 
-Exit codes: 0 no interference found, 1 at least one source.";
+Exit codes: 0 no interference found, 1 at least one source, or a parameter that the kernel ignored.";
 
 /// Look for sources of interference.
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub struct CheckArgs {
-    /// CPU of the benchmark [default: the first isolated one, or the last]
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<u32>,
-    /// Duration of the check
+    /// CPUs of the benchmark: 3 or 1-2,4, one after the other [default: the first isolated one, or the last]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpu: Option<CpuSet>,
+    /// Duration of the check of each CPU
     #[arg(long = "for", value_name = "DURATION", default_value = "1s", value_parser = duration)]
     pub window: Duration,
     #[command(flatten)]

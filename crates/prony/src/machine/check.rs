@@ -1,7 +1,8 @@
 //! Verb `prony machine check`: lists sources of interference.
 
-use prony_machine::{CpuSet, Tree, bench_cpu, check, facts};
+use prony_machine::{Check, CpuSet, Tree, bench_cpu, check, facts};
 use prony_report::{json, text};
+use serde_json::Value;
 
 use crate::cli::machine::CheckArgs;
 use crate::exit::Exit;
@@ -12,19 +13,25 @@ use crate::output;
 /// When there is no such CPU, or the answer cannot be written.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let tree = Tree::at(&args.root.root);
-    let cpu = args.cpu.unwrap_or_else(|| bench_cpu(&tree));
-    if let Some(cpu) = args.cpu {
-        known(&tree, &CpuSet::from_iter([cpu]))?;
+    let cpus = args.cpu.clone().unwrap_or_else(|| CpuSet::from_iter([bench_cpu(&tree)]));
+    if args.cpu.is_some() {
+        known(&tree, &cpus)?;
     }
-    let check = check(&tree, cpu, args.window);
+    // One after the other: threads that spin on all of them at once would disturb each other.
+    let checks: Vec<Check> = cpus.iter().map(|cpu| check(&tree, cpu, args.window)).collect();
     if args.json {
-        output::print_json(
-            &json::machine::check(&check).map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?,
-        )?;
+        let values: Result<Vec<Value>, _> = checks.iter().map(json::machine::check).collect();
+        let mut values = values.map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+        match values.pop() {
+            Some(only) if values.is_empty() => output::print_json(&only)?,
+            last => output::print_json(&Value::Array(values.into_iter().chain(last).collect()))?,
+        }
     } else {
-        output::print(&text::machine::check::text(&check))?;
+        let texts: Vec<String> = checks.iter().map(text::machine::check::text).collect();
+        output::print(&texts.join("\n"))?;
     }
-    Ok(if check.disturbing().next().is_some() { Exit::Finding } else { Exit::Good })
+    let found = checks.iter().any(|check| check.disturbing().next().is_some());
+    Ok(if found { Exit::Finding } else { Exit::Good })
 }
 
 /// # Errors

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use prony_machine::{
     Applied, CpuSet, Options, Outcome, Ran, Shield, Signals, Tree, TuneError, Tuning, bench_cpu, frequencies, tune,
+    unbalanced,
 };
 use prony_report::text::machine::restore::{lower, text as restored};
 use prony_report::text::machine::tune::{besides, details, ended, shield as shield_text, were};
@@ -36,6 +37,12 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     })?;
     if let Some(earlier) = &tuning.earlier {
         eprint!("restored after an earlier tune: {}", restored(earlier));
+    }
+    if let Some(isolated) = unbalanced(&tree, &cpus) {
+        eprintln!(
+            "warning: CPU {isolated} are isolated at boot (isolcpus): the scheduler moves no thread between them, so all threads of a \
+             command stay on the CPU on which they start, unless the command pins them itself"
+        );
     }
     match args.command.split_first() {
         Some(_) => during(args, &tree, tuning, &cpus, &signals),

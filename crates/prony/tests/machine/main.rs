@@ -181,6 +181,29 @@ fn what_is_said_reads_well() {
 }
 
 #[test]
+fn reserved_cpus_read_well() {
+    let machine = Machine::new(trees::RESERVED);
+    insta::assert_snapshot!("reserved_check", machine.said("check", &[]));
+    machine.scratch.write("proc/cmdline", "isolcpus=managed_irq,1 nohz_full=2 rcu_nocbs=1");
+    machine.scratch.write("sys/devices/system/cpu/isolated", "\n");
+    machine.scratch.write("sys/devices/system/cpu/nohz_full", "(null)\n");
+    machine.scratch.write("dev/kmsg", "");
+    insta::assert_snapshot!("ignored_check", machine.said("check", &["--cpu", "0-1"]));
+}
+
+#[test]
+fn several_cpus_that_are_isolated_at_boot_are_warned_of() {
+    let machine = Machine::new(trees::INTEL);
+    let warning = "warning: CPU 2-3 are isolated at boot (isolcpus)";
+    assert!(!machine.said("tune", &["--cpu", "2-3", "--", "true"]).contains(warning));
+    machine.scratch.write("sys/devices/system/cpu/isolated", "2-3\n");
+    let said = machine.said("tune", &["--cpu", "2-3", "--", "true"]);
+    assert!(said.contains(warning), "{said}");
+    let said = machine.said("tune", &["--cpu", "3", "--", "true"]);
+    assert!(!said.contains("warning: CPU"), "{said}");
+}
+
+#[test]
 fn what_went_wrong_reads_well() {
     let machine = Machine::new(trees::VIRTUAL);
     let mut said = machine.said("restore", &[]);
@@ -211,7 +234,11 @@ fn answers_in_json_are_whole() {
     let disturbing: Vec<_> =
         check["findings"].as_array().expect("a list").iter().filter(|finding| finding["state"] == "disturbs").collect();
     assert!(disturbing.iter().all(|finding| finding["next_step"].is_string()), "{disturbing:?}");
-    assert!(disturbing.iter().any(|finding| finding["name"] == "nohz-full"), "{disturbing:?}");
+    assert!(disturbing.iter().any(|finding| finding["name"] == "governor"), "{disturbing:?}");
+    let several = json("check", &["--json", "--cpu", "1-2,3"]);
+    let cpus: Vec<_> =
+        several.as_array().expect("one check for each CPU").iter().map(|check| check["cpu"].clone()).collect();
+    assert_eq!(cpus, [1, 2, 3]);
     let tuned = json("tune", &["--json"]);
     assert_eq!(tuned["shield"]["raised"], true);
     assert_eq!(json("restore", &["--json"])["undo"], "applied");

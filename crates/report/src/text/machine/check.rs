@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use prony_machine::{Check, Disturbance, Finding, State};
+use prony_machine::{Cause, Check, Disturbance, Finding, IgnoredReason, State, TickCause};
 use prony_text::{count, significant};
 
 /// Interference on a CPU, for people.
@@ -16,6 +16,7 @@ pub fn text(check: &Check) -> String {
     let mut out = format!("CPU {}: {verdict}, after {} s\n", check.cpu, significant(check.window_s));
     let states = [
         (State::Disturbs, "disturbs"),
+        (State::Ignored, "ignored"),
         (State::Good, "good"),
         (State::Unknown, "unknown"),
         (State::Unsupported, "not here"),
@@ -52,6 +53,7 @@ fn name(disturbance: Disturbance) -> &'static str {
         Disturbance::SmtSibling => "SMT sibling",
         Disturbance::Interrupts => "interrupts",
         Disturbance::Ticks => "ticks",
+        Disturbance::Ipis => "IPIs",
         Disturbance::PerfSampling => "perf sampling",
         Disturbance::IdleStates => "sleep",
         Disturbance::HugePages => "huge pages",
@@ -66,6 +68,9 @@ fn name(disturbance: Disturbance) -> &'static str {
 
 /// Remedy for a source of interference.
 pub fn next_step(finding: &Finding) -> Option<&'static str> {
+    if let Some(cause) = &finding.cause {
+        return Some(of_cause(cause));
+    }
     if finding.state != State::Disturbs {
         return None;
     }
@@ -93,8 +98,32 @@ pub fn next_step(finding: &Finding) -> Option<&'static str> {
         Disturbance::TimerSlack => "start it from a shell with the default timer slack",
         Disturbance::ClockSource => "if the TSC is sound, boot with clocksource=tsc tsc=reliable",
         Disturbance::IsolatedCpus => "measure on an isolated CPU: --cpu N",
-        Disturbance::NohzFull => "`prony machine tune` sets the governor `performance`",
-        // These are listed, and never called a disturbance.
-        Disturbance::Ticks | Disturbance::RcuCallbacks => return None,
+        // These are listed, and disturb with a cause or not at all.
+        Disturbance::NohzFull | Disturbance::Ticks | Disturbance::Ipis | Disturbance::RcuCallbacks => return None,
     })
+}
+
+/// Remedy for a cause that CPUs reserved at boot can have.
+fn of_cause(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Ignored(IgnoredReason::NotBuilt { .. }) => {
+            "boot a kernel that is built with it, or shield the CPU with `prony machine tune -- COMMAND`"
+        }
+        Cause::Ignored(IgnoredReason::NoSuchCpu { .. }) => "boot with a list of CPUs that the machine has",
+        Cause::Ignored(IgnoredReason::NoDomainFlag) => {
+            "boot with the flag domain as well: isolcpus=domain,managed_irq,LIST"
+        }
+        Cause::Ignored(IgnoredReason::Conflict) => "boot with the same list for both, or with nohz_full= alone",
+        Cause::Ignored(IgnoredReason::BootCpu) => "measure on another CPU: --cpu N",
+        Cause::Ignored(IgnoredReason::List) => "boot with a list such as 1-2,4",
+        Cause::Tick(TickCause::NohzOff) => "boot without nohz=off",
+        Cause::Tick(TickCause::OtherTasks) => {
+            "boot with isolcpus= for the same CPUs, or use `prony machine tune -- COMMAND`"
+        }
+        Cause::Tick(TickCause::UnstableClock) => {
+            "boot with tsc=reliable if the TSC is sound; a guest depends on its hypervisor"
+        }
+        Cause::Tick(TickCause::Unknown) => "stop profilers and programs with timers on this CPU",
+        Cause::GovernorNeedsTick => "`prony machine tune` sets the governor `performance`; or boot without nohz_full=",
+    }
 }

@@ -71,6 +71,7 @@ pub fn shield(shield: &Shield) -> String {
     let kind = match kind {
         ShieldKind::Cpusets if problem.is_some() => "cpusets".to_owned(),
         ShieldKind::Partition => "an isolated partition".to_owned(),
+        ShieldKind::Balanced => "a partition".to_owned(),
         ShieldKind::Cpusets => {
             format!("cpusets, {} moved, {stayed} stayed", count(*moved as u64, "task"))
         }
