@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::io;
 
 use inferno::flamegraph::color::{Color, PaletteMap};
-use inferno::flamegraph::{self, Direction, Options};
+use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
 use prony_text::printable_line;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -77,6 +77,8 @@ fn draw(lines: &str, title: &str, subtitle: &str, weight_unit: WeightUnit) -> io
     // Per cent: half a pixel. A smaller box is not seen or found, and towers of them make the picture high.
     options.min_width = 0.05;
     options.direction = Direction::Straight;
+    // The start of a name says more than its arguments.
+    options.text_truncate_direction = TextTruncateDirection::Right;
     options.count_name = match weight_unit {
         WeightUnit::Samples => "samples".to_owned(),
         WeightUnit::WaitingUs => "µs".to_owned(),

@@ -47,6 +47,7 @@ pub use svg::bench::drawing as drawing_of_bench;
 pub use svg::chart::bench::Change;
 pub use svg::chart::commands::{CommandPoint, CommandSeries, Commands};
 pub use svg::chart::curves::{Along, Curve, Curves, Point};
+pub use svg::flame_file::flame_file;
 
 use study::findings::Findings;
 use study::matrix::Matrix;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use prony_profile::{FEWEST_SAMPLES, differential_flame_graph, pair, shifts};
 use prony_report::profile::{Compared, LEVEL, observations};
-use prony_report::{json, text};
+use prony_report::{flame_file, json, text};
 use prony_text::count;
 
 use super::{short, stored};
@@ -29,7 +29,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         let how = compared.samples();
         let svg = differential_flame_graph(&pair.a, &pair.b, &title, &how)
             .map_err(|error| Failure::io("write", path, &error))?;
-        file.file().write_all(&svg).map_err(|error| Failure::io("write", path, &error))?;
+        file.file().write_all(&flame_file(&svg)).map_err(|error| Failure::io("write", path, &error))?;
         file.finish()?;
     }
     let shifts = shifts(&pair.a, &pair.b, LEVEL);

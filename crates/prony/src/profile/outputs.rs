@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use prony_profile::{Stacks, flame_graph};
+use prony_report::flame_file;
 
 use crate::cli::profile::AnswerArgs;
 use crate::failure::Failure;
@@ -65,7 +66,7 @@ impl Outputs {
 pub fn of_stacks(kind: &str, stacks: &Stacks, title: &str, how: &str) -> Option<io::Result<Vec<u8>>> {
     match kind {
         "folded" => Some(Ok(stacks.folded().into_bytes())),
-        "flame" => Some(flame_graph(stacks, title, how)),
+        "flame" => Some(flame_graph(stacks, title, how).map(|svg| flame_file(&svg))),
         _ => None,
     }
 }

@@ -20,6 +20,8 @@ use crate::study::provenance;
 use crate::study::sentences::{Chip, Tone, Verdict};
 use crate::svg::chart::bench::{self as charts, Change, MARKS_MAX, Values};
 use crate::svg::chart::commands::Commands;
+use crate::svg::chart::distributions;
+use crate::svg::chart::frame_ratios::{self, frame_ratios};
 use crate::svg::drawing::Drawing;
 
 /// Commands that have a place in the charts and tables.
@@ -214,9 +216,7 @@ impl Bench<'_> {
             self.samples.benchmarks.iter().take(shown).map(|benchmark| self.by_metric(benchmark)).collect();
         let rows: Vec<Values> =
             benchmarks.iter().enumerate().map(|(at, benchmark)| self.values(at, benchmark)).collect();
-        let typical = rows.iter().filter_map(|row| Some(row.median?.estimate)).fold(0.0, f64::max);
         let unit = benchmarks.first().map_or("second", |benchmark| benchmark.unit_name());
-        let quantity = Quantity::of(typical, unit);
         let name = metric_words(benchmarks.first().map_or("wall", |benchmark| benchmark.metric()));
         let changes: Vec<Change> =
             self.comparisons.iter().take(shown).flat_map(|comparison| comparison.changes.clone()).collect();
@@ -228,7 +228,7 @@ impl Bench<'_> {
             1 => format!("{} against {}", letter(1, one), letter(0, one)),
             _ => format!("against {}", letter(0, one)),
         });
-        let spread = match charts::has_own_scales(&rows) {
+        let spread = match distributions::has_own_scales(&rows) {
             true => format!("{name}, relative to the median of each command; line: median, shaded: its 95 % interval"),
             false => format!("{name}; line: median, shaded: its 95 % interval"),
         };
@@ -238,7 +238,7 @@ impl Bench<'_> {
                 @if !changes.is_empty() {
                     (card("Change", &format!("{against}; line: interval, shaded: same"), &charts::changes(&changes, &changes, self.margin)))
                 }
-                @if let Some(chart) = charts::distributions(&rows, unit) { (card("Distribution", &spread, &chart)) }
+                @if let Some(chart) = distributions::distributions(&rows, unit) { (card("Distribution", &spread, &chart)) }
                 @for comparison in self.comparisons.iter().take(PAIRS_MAX) {
                     @let points = self.pairs(comparison);
                     @if points.len() > 1 {
@@ -253,13 +253,21 @@ impl Bench<'_> {
                         (card("Pairs in the order of time", &small, &chart))
                     }
                 }
-                @if most > 1 {
-                    @let name = in_unit(&name, &quantity);
-                    (card("Values in the order of time", &name, &charts::values(&rows, &quantity, by_time)))
+                @for one in self.comparisons.iter().take(PAIRS_MAX) {
+                    @if let Some(card) = self.frames(one) { (card) }
+                }
+                @if most > 1 && self.comparisons.iter().all(|one| self.frames(one).is_none()) {
+                    (card("Values in the order of time", &name, &charts::values(&rows, unit, by_time)))
                 }
             }
             @if most > MARKS_MAX { p { "Of series with more than " (thousands(MARKS_MAX)) " values every so many are drawn." } }
         }
+    }
+
+    /// Each frame of the builds of a comparison, where they replayed a demo.
+    fn frames(&self, one: &Comparison) -> Option<Markup> {
+        let [a, b] = [one.a, one.b].map(|at| &self.samples.benchmarks[at]);
+        frame_card("Each frame", one.letters.clone(), [a, b])
     }
 
     fn by_metric(&self, benchmark: &Benchmark) -> Benchmark {
@@ -420,14 +428,6 @@ fn row(benchmark: &Benchmark, rows: Option<usize>, rss: &str) -> Markup {
     }
 }
 
-/// `CPU time in ms`.
-fn in_unit(name: &str, quantity: &Quantity) -> String {
-    match quantity.unit() {
-        "" => name.to_owned(),
-        unit => format!("{name} in {unit}"),
-    }
-}
-
 /// A metric as people read it. `metric`: its name in files.
 fn metric_words(metric: &str) -> String {
     Metric::from_name(metric).map_or(metric, |metric| metric.title()).to_owned()
@@ -446,6 +446,18 @@ fn plot(chart: &Commands) -> Markup {
             div class="card" { (fitting(&broad, &narrow)) }
         }
     }
+}
+
+/// How many times as long each frame of a demo takes in B as in A; `None` of commands that are no replays of one demo.
+pub(crate) fn frame_card(title: &str, [a, b]: [String; 2], benchmarks: [&Benchmark; 2]) -> Option<Markup> {
+    let [of_a, of_b] = benchmarks.map(|benchmark| {
+        let replays = benchmark.runs.iter().filter_map(|run| Some(run.measured.as_ref()?.frame_ns.as_slice()));
+        replays.filter(|replay| !replay.is_empty()).collect::<Vec<&[u64]>>()
+    });
+    let ratio = format!("{b} to {a}");
+    let chart = frame_ratios::draw(&frame_ratios(&of_a, &of_b)?, &ratio)?;
+    let small = format!("{b} ÷ {a}, CPU time; line: median of each stretch, band: first to ninth decile");
+    Some(card(title, &small, &chart))
 }
 
 /// A chart in its card, as the pages of a bench and of a replay have it.

@@ -53,7 +53,7 @@ const along = (svg, event) => {
   }
   let line = svg.querySelector('.at');
   if (!line) { line = document.createElementNS(svg.namespaceURI, 'path'); line.setAttribute('class', 'at'); svg.append(line); }
-  line.setAttribute('d', `M${place} 0V${svg.viewBox.baseVal.height - 26}`);
+  line.setAttribute('d', `M${place} 0V${svg.viewBox.baseVal.height - 42}`);
   show(lines.join('\n'), event.clientX, event.clientY);
 };
 for (const [svg, own] of marks) {

@@ -12,18 +12,23 @@ const group = n => n.toLocaleString('en');
 const unitName = unit => each === 0 ? 'slice ' + group(unit) : each === 1 ? (unit < demo.frames ? 'frame ' + group(unit) : 'behind the last frame')
   : unit * each < demo.frames ? `frames ${group(unit * each)} to ${group(Math.min(demo.frames, (unit + 1) * each) - 1)}` : 'behind the last frame';
 
-// Lanes from top to bottom. Values are per unit, or cells of those units that have any.
+// Lanes from top to bottom. Values are per unit, or cells of those units that have any. Lanes of one kind have one scale, and one heading
+// that says what they show.
 const work = demo.busy, took = ends.map((end, unit) => end - startOf(unit));
 const lanes = [];
-if (hasReplay) lanes.push({name: 'replay: time of each frame', high: 76, dense: demo.replay.map(t => t / 10), colour: 's1', text: timeText, tallest: true});
-lanes.push(each ? {name: 'recorded: work, and light: with the wait', high: 76, dense: took, inner: work, colour: 's3', text: timeText, tallest: true}
-  : {name: 'calls', high: 76, dense: demo.calls, colour: 's3', text: group, tallest: false});
+if (hasReplay) lanes.push({name: 'replay', about: 'time of each frame', high: 38, dense: demo.replay.map(t => t / 10), colour: 's1', text: timeText, tallest: true});
+lanes.push(each ? {name: 'recorded', about: 'work; light: with the wait', high: 38, dense: took, inner: work, colour: 's3', text: timeText, tallest: true}
+  : {name: 'calls', about: 'calls', high: 38, dense: demo.calls, colour: 's3', text: group, tallest: false});
 for (const lane of demo.clients) {
   const [at, inN, inB, outN, outB] = columns(lane.cells, 5);
-  lanes.push({name: lane.name, high: 34, at, down: inB, up: outB, counts: [inN, outN], colour: 's5', other: 's6', text: bytesText, scale: 'clients'});
+  lanes.push({name: lane.name, about: 'bytes: ↑ out, ↓ in', high: 17, at, down: inB, up: outB, counts: [inN, outN], colour: 's5', other: 's6', text: bytesText, scale: 'clients'});
 }
-for (const lane of demo.threads) { const [at, n] = columns(lane.cells, 2); lanes.push({name: lane.name, high: 24, at, up: n, colour: 's4', text: group, threads: true, scale: 'threads'}); }
-const GAP = 8, AXIS = 22;
+for (const lane of demo.threads) { const [at, n] = columns(lane.cells, 2); lanes.push({name: lane.name, about: 'calls of each thread', high: 12, at, up: n, colour: 's4', text: group, scale: 'threads'}); }
+const GAP = 5, HEADING = 17, AXIS = 22;
+// Names stand to the left of their lanes.
+const gutter = () => canvas.clientWidth < 600 ? 84 : 150;
+const isFirst = at => at === 0 || lanes[at].about !== lanes[at - 1].about;
+const rowHigh = lane => Math.max(12, lane.high) + GAP;
 const canvas = one('lanes'), overview = one('overview');
 let from = 0, to = whole, chosen = divergedUnit >= 0 ? divergedUnit : 0, hits = [], wordsFor = new Map(), queued = false;
 
@@ -34,6 +39,11 @@ const fit = (canvas, high) => {
   canvas.width = Math.round(wide * dense); canvas.height = Math.round(high * dense); canvas.style.height = high + 'px';
   const pen = canvas.getContext('2d'); pen.scale(dense, dense); pen.clearRect(0, 0, wide, high); pen.font = '12px system-ui, sans-serif';
   return [pen, wide];
+};
+const shortened = (pen, text, room, fromStart = false) => {
+  let shown = text;
+  while (shown.length > 3 && pen.measureText(shown).width > room) shown = fromStart ? '…' + shown.slice(2) : shown.slice(0, -2) + '…';
+  return shown;
 };
 // One bar for each unit, or for each pixel where units are narrower: the tallest of its units, or all of them together.
 const bars = (lane, key, x, wide) => {
@@ -55,15 +65,21 @@ const scaled = (values, lane) => {
 };
 const draw = () => {
   queued = false;
-  const high = lanes.reduce((all, lane) => all + lane.high + 15 + GAP, AXIS);
-  const [pen, wide] = fit(canvas, high), x = us => (us - from) / (to - from) * wide;
+  const high = lanes.reduce((all, lane, at) => all + rowHigh(lane) + (isFirst(at) ? HEADING : 0), AXIS);
+  const [pen, all_] = fit(canvas, high), names = gutter(), wide = all_ - names, x = us => (us - from) / (to - from) * wide;
+  pen.save(); pen.translate(names, 0); pen.beginPath(); pen.rect(0, 0, wide, high); pen.clip();
   const ink = colour('ink'), soft = colour('soft'), rule = colour('rule');
   // Time, at the smallest round steps that fit.
   const rough = (to - from) / Math.max(2, wide / 70), power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(n => n * power >= rough) * power;
   pen.strokeStyle = rule; pen.fillStyle = soft; pen.textAlign = 'center'; pen.lineWidth = 1;
   for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) {
     const place = Math.round(x(tick)) + 0.5;
-    pen.beginPath(); pen.moveTo(place, 0); pen.lineTo(place, high - AXIS); pen.stroke();
+    // Beside the headings, not through them.
+    let above = 0;
+    for (const [at, lane] of lanes.entries()) {
+      if (isFirst(at)) above += HEADING;
+      pen.beginPath(); pen.moveTo(place, above); pen.lineTo(place, above + rowHigh(lane)); pen.stroke(); above += rowHigh(lane);
+    }
     const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step / 1e6))));
     const label = (tick / 1e6).toFixed(digits) + ' s', half = pen.measureText(label).width / 2;
     pen.fillText(label, Math.max(half, Math.min(wide - half, place)), high - 6);
@@ -78,11 +94,18 @@ const draw = () => {
   const drawn = lanes.map(lane => [bars(lane, lane.dense ? 'dense' : 'up', x, wide), lane.down ? bars(lane, 'down', x, wide) : new Map()]);
   const tops = drawn.map(sides => sides.flatMap(side => [...side.values()].map(bar => bar[0]))), scales = new Map();
   lanes.forEach((lane, at) => { if (!scales.has(lane.scale ?? lane)) scales.set(lane.scale ?? lane, scaled(lane.scale ? tops.filter((_, other) => lanes[other].scale === lane.scale).flat() : tops[at], lane)); });
+  pen.save();
   let top = 0;
   for (const [at, lane] of lanes.entries()) {
-    const base = top + 15 + lane.high;
-    pen.textAlign = 'left'; pen.fillStyle = ink;
-    const [up, down] = drawn[at], scale = scales.get(lane.scale ?? lane);
+    const scale = scales.get(lane.scale ?? lane), [up, down] = drawn[at];
+    if (isFirst(at)) {
+      const same = lanes.flatMap((other, of) => other.about === lane.about ? drawn[of].map(side => side.size) : []), isEmpty = !same.some(Boolean);
+      const most = isEmpty ? '' : `${scale.isLog ? 'log, ' : ''}to ${lane.text(scale.most)}`;
+      pen.fillStyle = soft; pen.textAlign = 'right'; pen.fillText(most, wide - 2, top + 13);
+      pen.textAlign = 'left'; pen.fillText(shortened(pen, lane.about, wide - pen.measureText(most).width - 14), 2, top + 13);
+      top += HEADING;
+    }
+    const base = top + lane.high;
     const split = lane.down ? base - lane.high / 2 : base, reach = lane.down ? lane.high / 2 : lane.high;
     pen.fillStyle = colour(lane.colour); pen.globalAlpha = lane.inner ? 0.38 : 1;
     for (const [column, [v, width]] of up) { const tall = Math.max(1, scale.share(v) * reach); pen.fillRect(column, split - tall, width, tall); }
@@ -90,22 +113,26 @@ const draw = () => {
     if (lane.inner) for (const [column, [v, width]] of bars({...lane, dense: lane.inner}, 'dense', x, wide)) { const tall = Math.max(1, scale.share(v) * reach); pen.fillRect(column, split - tall, width, tall); }
     if (lane.down) { pen.fillStyle = colour(lane.other); for (const [column, [v, width]] of down) pen.fillRect(column, split, width, Math.max(1, scale.share(v) * reach)); }
     pen.fillStyle = rule; pen.fillRect(0, split, wide, 1);
-    const most = up.size || down.size ? `${scale.isLog ? 'log, ' : ''}to ${lane.text(scale.most)}` : '', room = wide - pen.measureText(most).width - 12;
-    let label = lane.name + (lane.down ? '  ↑ out ↓ in' : lane.threads ? ', calls' : '');
-    while (label.length > 4 && pen.measureText(label).width > room) label = label.slice(0, -2) + '…';
-    pen.fillStyle = ink; pen.fillText(label, 2, top + 11);
-    pen.textAlign = 'right'; pen.fillStyle = soft; pen.fillText(most, wide - 2, top + 11);
-    top = base + GAP;
+    top += rowHigh(lane);
+  }
+  pen.restore(); pen.restore();
+  // Each name once, beside its lane; of an address the end says more than the start.
+  top = 0; pen.textAlign = 'left'; pen.fillStyle = ink;
+  for (const [at, lane] of lanes.entries()) {
+    if (isFirst(at)) top += HEADING;
+    pen.fillText(shortened(pen, lane.name, names - 8, true), 0, top + Math.max(12, lane.high) / 2 + 4);
+    top += rowHigh(lane);
   }
   canvas.dataset.from = Math.round(from); canvas.dataset.to = Math.round(to); canvas.dataset.chosen = chosen;
   // All of the time, and which part of it is below.
-  const [small, all] = fit(overview, 34), place = us => us / whole * all, lane = lanes.find(lane => lane.inner) ?? lanes[0], saved = [from, to];
+  const [small, all] = fit(overview, 34), place = us => names + us / whole * (all - names), lane = lanes.find(lane => lane.inner) ?? lanes[0], saved = [from, to];
   [from, to] = [0, whole];
+  small.fillStyle = ink; small.fillText(shortened(small, 'overview', names - 8), 0, 21);
   const found = bars(lane, 'dense', place, all), scale = scaled([...found.values()].map(bar => bar[0]), lane);
   [from, to] = saved;
   small.fillStyle = colour(lane.colour);
   for (const [column, [v, width]] of found) { const tall = Math.max(1, scale.share(v) * 32); small.fillRect(column, 34 - tall, width, tall); }
-  small.fillStyle = colour('page'); small.globalAlpha = 0.75; small.fillRect(0, 0, place(from), 34); small.fillRect(place(to), 0, all - place(to), 34);
+  small.fillStyle = colour('page'); small.globalAlpha = 0.75; small.fillRect(names, 0, place(from) - names, 34); small.fillRect(place(to), 0, all - place(to), 34);
   small.globalAlpha = 1; small.strokeStyle = colour('link'); small.lineWidth = 1.5; small.strokeRect(place(from) + 0.75, 0.75, Math.max(2, place(to) - place(from) - 1.5), 32.5);
 };
 const redraw = () => { if (!queued) { queued = true; requestAnimationFrame(draw); } };
@@ -135,7 +162,8 @@ const choose = (unit, follow = true) => {
   one('said').textContent = facts(chosen).join(' · '); redraw();
 };
 
-// One frame opened into its calls.
+// One frame opened into its calls. A run of fewer calls is listed as it is.
+const FOLDED_LEAST = 4;
 let most = 300, opened = -1;
 const open = (unit, scroll = true) => {
   if (unit !== opened) most = 300;
@@ -148,16 +176,37 @@ const open = (unit, scroll = true) => {
     one('about').textContent = demo.calls[unit] ? `its ${group(demo.calls[unit])} calls are not on this page: \`${ask}\` prints them, \`prony demo view --frames\` chooses others` : 'no calls';
     one('more').hidden = true;
   } else {
-    const [after, thread, text, times, record] = columns(flat, 5), shown = Math.min(most, after.length);
+    const [after, thread, text, times, record] = columns(flat, 5), callOf = at => demo.texts[text[at]].split('(')[0];
+    let shown = Math.min(most, after.length);
     const listed = times.reduce((all, n) => all + n, 0);
     one('about').textContent = `${facts(unit).slice(1).join(' · ')}${listed < demo.calls[unit] ? ` · the first ${group(listed)} calls are on this page` : ''}`;
-    for (let at = 0; at < shown; at++) {
-      const row = body.insertRow(), cell = (words, isNumber) => { const cell = row.insertCell(); cell.textContent = words; if (isNumber) cell.className = 'n'; };
+    const isDiverged = at => Boolean(demo.diverged) && unit === divergedUnit && record[at] <= demo.diverged[1] && demo.diverged[1] < record[at] + times[at];
+    const listCall = (at, before) => {
+      const row = body.insertRow(before ? before.sectionRowIndex : -1), cell = (words, isNumber) => { const cell = row.insertCell(); cell.textContent = words; if (isNumber) cell.className = 'n'; };
       cell('+' + timeText(after[at] || 0).replace('0.00 µs', '0'), true);
       if (demo.names.length > 1) { cell(demo.names[thread[at]].replace('process ', 'p').replace(', thread ', ' t').replace('thread ', 't'), true); row.lastChild.title = demo.names[thread[at]]; }
       cell(demo.texts[text[at]], false); cell(times[at] > 1 ? '× ' + group(times[at]) : '', true);
       if (wordsFor.has(text[at])) row.className = 'hit';
-      if (demo.diverged && unit === divergedUnit && record[at] <= demo.diverged[1] && demo.diverged[1] < record[at] + times[at]) row.className = 'diverged';
+      if (isDiverged(at)) row.className = 'diverged';
+      return row;
+    };
+    for (let at = 0; at < shown;) {
+      // A run of the same call is one line until it is opened, unless something in it is marked.
+      let end = at + 1;
+      while (end < after.length && thread[end] === thread[at] && callOf(end) === callOf(at)) end++;
+      const run = [...Array(end - at).keys()].map(by => at + by);
+      if (run.length < FOLDED_LEAST || run.some(call => wordsFor.has(text[call]) || isDiverged(call))) {
+        for (const call of run.slice(0, shown - at)) listCall(call);
+        at = Math.min(end, shown);
+        continue;
+      }
+      const all = run.reduce((sum, call) => sum + times[call], 0), first = listCall(at), name = callOf(at), button = document.createElement('button');
+      first.cells[first.cells.length - 2].replaceChildren(button); first.lastChild.textContent = '';
+      button.textContent = `${name} × ${group(all)}`; button.setAttribute('aria-expanded', 'false');
+      button.onclick = () => { const next = first.nextElementSibling; for (const call of run) if (next) listCall(call, next); else listCall(call); button.setAttribute('aria-expanded', 'true'); button.disabled = true; };
+      // A folded run counts as one line.
+      shown = Math.min(after.length, shown + run.length - 1);
+      at = end;
     }
     one('more').hidden = shown >= after.length;
   }
@@ -211,10 +260,11 @@ canvas.onkeydown = event => {
 
 // Pointer: drag moves, two fingers zoom, a click opens.
 const fingers = new Map(); let moved = 0;
-const usAt = event => { const box = canvas.getBoundingClientRect(); return from + (event.clientX - box.left) / box.width * (to - from); };
+const share_ = (event, box) => Math.max(0, event.clientX - box.left - gutter()) / Math.max(1, box.width - gutter());
+const usAt = event => from + share_(event, canvas.getBoundingClientRect()) * (to - from);
 canvas.onpointerdown = event => { fingers.set(event.pointerId, event.clientX); moved = 0; canvas.setPointerCapture?.(event.pointerId); };
 canvas.onpointermove = event => {
-  const wide = canvas.getBoundingClientRect().width;
+  const wide = canvas.getBoundingClientRect().width - gutter();
   if (!fingers.has(event.pointerId)) return show(facts(unitAt(usAt(event))).join('\n'), event.clientX, event.clientY);
   tip.hidden = true;
   const old = fingers.get(event.pointerId), others = [...fingers].filter(([id]) => id !== event.pointerId);
@@ -232,7 +282,7 @@ canvas.addEventListener('wheel', event => {
   if (!event.ctrlKey && document.activeElement !== canvas) return;
   event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8, usAt(event));
 }, {passive: false});
-const along_ = event => { const box = overview.getBoundingClientRect(), half = (to - from) / 2, at = (event.clientX - box.left) / box.width * whole; window_(at - half, at + half); };
+const along_ = event => { const box = overview.getBoundingClientRect(), half = (to - from) / 2, at = share_(event, box) * whole; window_(at - half, at + half); };
 overview.onpointerdown = event => { overview.setPointerCapture?.(event.pointerId); along_(event); };
 overview.onpointermove = event => { if (event.buttons) along_(event); };
 addEventListener('resize', redraw);

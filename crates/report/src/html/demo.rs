@@ -17,6 +17,7 @@ use crate::html::escape::json_in_script;
 use crate::study::provenance;
 use crate::study::sentences::Verdict;
 use crate::svg::chart::bench::{self as charts, Values};
+use crate::svg::chart::distributions::distributions;
 
 const SCRIPT: &str = include_str!("demo.js");
 /// Frames that are listed as the slowest.
@@ -163,8 +164,6 @@ impl View<'_> {
             .filter(|(_, seconds)| seconds.is_finite())
             .collect();
         let values: Vec<f64> = seconds.iter().map(|point| point.1).collect();
-        let median = prony_stats::quantile::median(&values).unwrap_or(0.0);
-        let quantity = Quantity::of(median, "second");
         let name = match replay.frames_in_each {
             0 | 1 => "frames of the replay".to_owned(),
             each => format!("means of {} frames of the replay", thousands(each)),
@@ -186,16 +185,14 @@ impl View<'_> {
             @if let Some(divergence) = &replay.divergence { (self.divergence(divergence)) }
             @if values.len() > 1 {
                 div class="two" {
-                    @if let Some(chart) = charts::distributions(std::slice::from_ref(&row), "second") {
+                    @if let Some(chart) = distributions(std::slice::from_ref(&row), "second") {
                         (card("Distribution of frame times", "line: median, shaded: its 95 % interval", &chart))
                     }
                     @let first = replay.frame_ms.get(..of_one).unwrap_or_default();
-                    (card("Frames in the order of time", &format!("in {}; band: fastest to slowest, line: median", quantity.unit()), &charts::frames(first, &quantity)))
+                    (card("Frames in the order of time", "band: fastest to slowest, line: median", &charts::frames(first)))
                     @if runs.len() > 2 {
-                        @let wall = Quantity::of(prony_stats::quantile::median(&replay.wall_s).unwrap_or(1.0), "second");
                         @let runs = Values { name: "replay".to_owned(), series: 1, points: runs, median: None };
-                        @let small = format!("wall time in {}", wall.unit());
-                        (card("Replays in the order of time", &small, &charts::values(&[runs], &wall, false)))
+                        (card("Replays in the order of time", "wall time", &charts::values(&[runs], "second", false)))
                     }
                 }
             }

@@ -5,8 +5,8 @@ use prony_text::printable;
 use sha2::{Digest, Sha256};
 
 use crate::study::sentences::{Chip, Tone, Verdict};
-use crate::svg::drawing::{CHART_CSS, Drawing, series_css, shapes};
-use crate::svg::palette::{DARK, LIGHT};
+use crate::svg::drawing::{CHART_CSS, Drawing, FLAME_CSS, series_css, shapes};
+use crate::svg::palette::{DARK, LIGHT, Scheme};
 
 const CSS: &str = include_str!("document.css");
 /// Light and dark, and what a mark says when it is pointed at. It opens a function that [`document`] closes.
@@ -15,12 +15,12 @@ const COMMON: &str = include_str!("common.js");
 /// One HTML document with its style and script in it. `series`: how many colours of series it may show; `parts`: scripts
 /// behind what all pages have. `style`: what only some pages have.
 pub fn document(title: &str, series: usize, (style, parts): (&str, &[&str]), version: &str, body: &Markup) -> String {
-    let script = format!("{COMMON}{}}})();\n", parts.concat());
+    let script = without_comments(&format!("{COMMON}{}}})();\n", parts.concat()));
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
         script_hash(&script)
     );
-    let style = format!("\n{}{CSS}{style}{}{CHART_CSS}", schemes(), series_css(series));
+    let style = format!("\n{}{CSS}{style}{}{CHART_CSS}", schemes(Scheme::variables), series_css(series));
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
@@ -93,13 +93,23 @@ pub fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Light, dark where the reader's system or choice says so, and light on paper.
-fn schemes() -> String {
-    let (light, dark) = (LIGHT.variables(), DARK.variables());
+/// Style of a page with flame graphs, besides that of all pages.
+pub fn flame_style() -> String {
+    format!("{}{FLAME_CSS}", schemes(Scheme::flame_variables))
+}
+
+/// Variables: light, dark where the reader's system or choice says so, and light on paper.
+fn schemes(variables: fn(&Scheme) -> String) -> String {
+    let (light, dark) = (variables(&LIGHT), variables(&DARK));
     format!(
         ":root{{{light}}}@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
          :root[data-theme=dark]{{{dark}}}@media print{{:root:root:root{{{light}}}}}\n"
     )
+}
+
+/// A script without the lines that explain it, which a page need not carry.
+fn without_comments(script: &str) -> String {
+    script.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The hash by which the policy knows a script (Content Security Policy Level 3, 2.3.1).

@@ -6,12 +6,13 @@ use prony_stats::single_sample::median_interval;
 use prony_text::{count, thousands};
 use serde_json::Value;
 
-use crate::html::bench::card;
+use crate::html::bench::{card, frame_card};
 use crate::html::document::{document, head, heading, verdict};
 use crate::html::grid::{CSS as GRID_CSS, Grid, grid};
 use crate::study::provenance;
 use crate::study::sentences::Verdict;
 use crate::svg::chart::bench::{self as charts, Change, Values};
+use crate::svg::chart::distributions::{distributions, has_own_scales};
 
 /// Changes that a chart shows, and charts of them.
 const CHANGES_MAX: usize = 100;
@@ -66,6 +67,7 @@ impl Stored<'_> {
                 }
                 @for table in &self.tables { (grid(table)) }
                 (self.changes())
+                (self.frames())
                 (self.distributions())
                 (self.machines())
             }
@@ -97,11 +99,28 @@ impl Stored<'_> {
         }
     }
 
+    /// How many times as long each frame takes, of demos that two builds replayed.
+    fn frames(&self) -> Markup {
+        let card = |(name, rows): &(String, Vec<(String, &Benchmark)>)| match rows.as_slice() {
+            [(a, of_a), (b, of_b)] => frame_card(name, [a.clone(), b.clone()], [of_a, of_b]),
+            _ => None,
+        };
+        let cards: Vec<Markup> = self.values.iter().take(PANELS_MAX).filter_map(card).collect();
+        html! {
+            @if !cards.is_empty() {
+                section {
+                    h2 { "Each frame" }
+                    div class="two" { @for card in cards { (card) } }
+                }
+            }
+        }
+    }
+
     fn distributions(&self) -> Markup {
         let panel = |rows: &[(String, &Benchmark)]| {
             let unit = rows.first()?.1.unit_name();
             let rows: Vec<Values> = rows.iter().take(SERIES_MAX).enumerate().map(series).collect();
-            Some((charts::distributions(&rows, unit)?, charts::has_own_scales(&rows)))
+            Some((distributions(&rows, unit)?, has_own_scales(&rows)))
         };
         html! {
             @if !self.values.is_empty() {

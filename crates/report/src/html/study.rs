@@ -8,16 +8,17 @@ use prony_text::{Quantity, count, duration, thousands};
 
 use crate::Report;
 use crate::html::cells;
-use crate::html::document::{chips, document, framed, head as page_head, heading, verdict};
+use crate::html::document::{chips, document, flame_style, framed, head as page_head, heading, verdict};
 use crate::html::limits::section;
 use crate::study::provenance;
 use crate::study::sentences;
 use crate::svg::chart::impact;
 use crate::svg::drawing::key;
-use crate::svg::figures::{Figures, Series, quantity};
+use crate::svg::figures::{Figures, Series, quantity, swept_quantity};
 use crate::words::sentence;
 
 const SCRIPT: &str = include_str!("study.js");
+const FLAMES: &str = include_str!("flame.js");
 /// Failures that are listed above the charts; all of them are in the table of cells.
 const FAILURES_MAX: usize = 8;
 /// Most configurations of an unfolded legend.
@@ -43,7 +44,11 @@ pub fn page(report: &Report<'_>) -> String {
             (reproduce(report))
         }
     };
-    document(&report.matrix.results.title, series, ("", &[SCRIPT]), &report.extras.version, &body)
+    let (style, scripts): (String, &[&str]) = match figures.flames.all > 0 {
+        true => (flame_style(), &[FLAMES, SCRIPT]),
+        false => (String::new(), &[SCRIPT]),
+    };
+    document(&report.matrix.results.title, series, (&style, scripts), &report.extras.version, &body)
 }
 
 fn head(report: &Report<'_>) -> Markup {
@@ -172,7 +177,7 @@ fn legend(report: &Report<'_>) -> Markup {
     let buttons = html! {
         div class="legend" role="group" aria-label="configurations shown in the charts" {
             @for (k, name) in series.iter().enumerate() {
-                button aria-pressed="true" data-k=(k) { (PreEscaped(key(k))) (name) }
+                button aria-pressed="true" data-k=(k) { (PreEscaped(key(k, false))) (name) }
             }
         }
     };
@@ -190,12 +195,15 @@ fn legend(report: &Report<'_>) -> Markup {
 fn charts(report: &Report<'_>, figures: &Figures) -> Markup {
     let matrix = &report.matrix;
     let quantity = quantity(matrix);
-    let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
+    let in_unit = |quantity: &Quantity| {
+        let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
+        format!("{}{unit}", sentence(&matrix.metric()))
+    };
     let better = match matrix.results.metric.direction {
         prony_study::Direction::Lower => "lower is better",
         prony_study::Direction::Higher => "higher is better",
     };
-    let metric = format!("{}{unit}", sentence(&matrix.metric()));
+    let (metric, swept) = (in_unit(&quantity), in_unit(&swept_quantity(matrix)));
     let of = match matrix.results.workloads.len() {
         0 | 1 => "one bar per configuration".to_owned(),
         n => format!("bar: median of the completed workloads, of {n}; tick: each workload"),
@@ -211,7 +219,8 @@ fn charts(report: &Report<'_>, figures: &Figures) -> Markup {
         }
         @for (place, (name, series)) in figures.sweeps.iter().enumerate() {
             section id={ "sweep" (place) } {
-                (heading(&format!("{metric} by {name}"), &format!("{better}; band: {bounds}")))
+                (heading(&format!("{swept} by {name}"), &format!("{better}; band: {bounds}")))
+                (lines(series))
                 (panels(series))
             }
         }
@@ -255,6 +264,17 @@ fn bounds_words(report: &Report<'_>) -> &'static str {
     match groups.all(|(_, _, _, group)| group.has_interval()) {
         true => "95 % interval",
         false => "95 % interval, or lowest to highest run if there are too few",
+    }
+}
+
+/// Marks and names of the lines that small multiples have in common.
+fn lines(series: &Series) -> Markup {
+    html! {
+        @if !series.lines.is_empty() {
+            ul class="lines" aria-label="lines of each chart" {
+                @for (place, name) in series.lines.iter().enumerate() { li { (PreEscaped(key(place, true))) (name) } }
+            }
+        }
     }
 }
 

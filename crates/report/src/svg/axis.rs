@@ -1,5 +1,7 @@
 //! Axes that map values to positions: linear and logarithmic, with round ticks.
 
+use prony_text::Quantity;
+
 /// Values along one direction of a chart.
 #[derive(Debug, Clone)]
 pub struct Axis {
@@ -109,6 +111,17 @@ impl Axis {
         (self.low, self.high)
     }
 
+    /// The unit for all labels of this axis, whose values are of `unit`: of a linear axis the one that fits its farther end, of a
+    /// logarithmic one the one that fits its middle.
+    pub fn quantity(&self, unit: &str) -> Quantity {
+        let typical = match self.log {
+            true => (self.low * self.high).sqrt(),
+            false => self.low.abs().max(self.high.abs()),
+        };
+        // A hair below a round end is what rounding makes of it.
+        Quantity::of(typical * (1.0 + 1e-9), unit)
+    }
+
     /// True if the axis is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log
@@ -169,6 +182,29 @@ mod tests {
         assert!(is_log_sweep(&[1.0, 2.0, 4.0, 8.0, 16.0]));
         assert!(!is_log_sweep(&[10.0, 20.0, 30.0, 40.0]));
         assert!(!is_log_sweep(&[0.0, 1.0, 10.0]));
+    }
+
+    #[test]
+    fn one_unit_fits_all_labels_of_an_axis() {
+        let labels = |axis: &Axis| {
+            let quantity = axis.quantity("second");
+            let ticks: Vec<String> = axis.ticks().iter().map(|&tick| quantity.tick(tick)).collect();
+            (ticks, quantity.unit().to_owned())
+        };
+        // Most values take microseconds and one takes a second: in microseconds the last label was 1,000,000.
+        let axis = Axis::linear([3e-6, 4e-6, 1.0, 0.0], 0.0, 100.0, 5);
+        assert_eq!(labels(&axis), (["0", "0.2", "0.4", "0.6", "0.8", "1"].map(str::to_owned).to_vec(), "s".to_owned()));
+        let axis = Axis::linear([0.0, 0.1e-3 * 3.0], 0.0, 100.0, 3);
+        assert_eq!(labels(&axis), (["0", "100", "200", "300"].map(str::to_owned).to_vec(), "µs".to_owned()));
+        let axis = Axis::logarithmic([1e-6, 1.0], 0.0, 100.0);
+        let (ticks, unit) = labels(&axis);
+        assert_eq!(
+            (ticks.first().map(String::as_str), ticks.last().map(String::as_str)),
+            (Some("0.001"), Some("1,000"))
+        );
+        assert_eq!(unit, "ms");
+        assert_eq!(Axis::linear([0.0, 1.2e6], 0.0, 1.0, 4).quantity("byte").unit(), "MB");
+        assert_eq!(Axis::linear([0.0, 1.05e6], 0.0, 1.0, 4).quantity("frames").unit(), "M frames");
     }
 
     #[test]

@@ -10,6 +10,10 @@ use crate::svg::palette::{DARK, LIGHT, SERIES};
 
 /// Rules for what is inside of charts; the page has them once, a file of its own each.
 pub const CHART_CSS: &str = include_str!("chart.css");
+/// Rules for flame graphs, which few pages have.
+pub const FLAME_CSS: &str = include_str!("flame.css");
+/// Class of the group around the boxes of a flame graph.
+pub const FLAME: &str = "f";
 
 /// Drawing of one chart, in SVG.
 #[derive(Debug)]
@@ -174,7 +178,8 @@ impl Drawing {
 
     /// A file of its own, light or dark as the viewer likes it; `series`: how many configurations it may show.
     pub fn file(&self, series: usize) -> String {
-        let css = format!("{}{CHART_CSS}", series_css(series));
+        let is_flame = self.body.starts_with(&format!("<g class=\"{FLAME}\">"));
+        let css = format!("{}{CHART_CSS}{}", series_css(series), if is_flame { FLAME_CSS } else { "" });
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"img\">\n<title>{label}</title>\n<style>{light}@media (prefers-color-scheme:dark){{{dark}}}</style>\n\
@@ -193,7 +198,9 @@ impl Drawing {
 /// The colour of each series, before [`CHART_CSS`], which takes parts of it back.
 pub fn series_css(series: usize) -> String {
     (0..series).fold(String::new(), |mut css, k| {
-        let _ = write!(css, ".k{k}{{fill:var(--s{0});stroke:var(--s{0})}}", k % SERIES);
+        // Lines that small multiples have in common are as many as there are colours.
+        let common = if series > SERIES && k < SERIES { format!(",.c{k}") } else { String::new() };
+        let _ = write!(css, ".k{k}{common}{{fill:var(--s{0});stroke:var(--s{0})}}", k % SERIES);
         css
     })
 }
@@ -206,19 +213,22 @@ pub fn shapes() -> String {
     })
 }
 
-/// A mark alone, as in a legend.
-pub fn key(series: usize) -> String {
+/// A mark alone, as in a legend: of a configuration, or of a line that small multiples have in common.
+pub fn key(series: usize, is_common: bool) -> String {
+    let class = if is_common { 'c' } else { 'k' };
     format!(
-        "<svg class=\"key\" viewBox=\"-6 -6 12 12\" width=\"12\" height=\"12\" aria-hidden=\"true\"><g class=\"m k{series}\"><use \
+        "<svg class=\"key\" viewBox=\"-6 -6 12 12\" width=\"12\" height=\"12\" aria-hidden=\"true\"><g class=\"m {class}{series}\"><use \
          href=\"#p{}\"/></g></svg>",
         series % SHAPES.len()
     )
 }
 
-/// Beginning of a text that fits into `width`, with an ellipsis if it is cut: letters of 12 units are some 6.3 wide on
-/// average.
+/// Width of a letter of 12 units, on average over the widest of the fonts that systems have for their pages: DejaVu Sans.
+const LETTER: f64 = 7.2;
+
+/// Beginning of a text that fits into `width`, with an ellipsis if it is cut.
 pub fn cut(text: &str, width: f64) -> String {
-    let most = (width / 6.3).max(2.0) as usize;
+    let most = (width / LETTER).max(2.0) as usize;
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -228,7 +238,7 @@ pub fn cut(text: &str, width: f64) -> String {
 /// Approximate width of a text, in units.
 pub fn width(text: &str) -> f64 {
     // As `Markup` shows it: what is harmful has the width of its escape.
-    printable(text).chars().count() as f64 * 6.3
+    printable(text).chars().count() as f64 * LETTER
 }
 
 #[cfg(test)]
@@ -269,6 +279,6 @@ mod tests {
         let mut drawing = Drawing::new(10.0, 10.0, "");
         drawing.text_within("", Anchor::End, (0.0, 0.0), 40.0, "a very long name");
         assert!(drawing.inline().contains("<title>a very long name</title>"));
-        assert!(drawing.inline().contains(">a ver…</text>"), "{}", drawing.inline());
+        assert!(drawing.inline().contains(">a ve…</text>"), "{}", drawing.inline());
     }
 }

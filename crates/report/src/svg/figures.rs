@@ -1,10 +1,10 @@
 //! Selection of a study's charts: the page and the files show the same ones.
 
-use prony_stats::quantile::median;
 use prony_text::Quantity;
 
 use crate::Report;
 use crate::study::matrix::Matrix;
+use crate::svg::axis::Axis;
 use crate::svg::chart::frames::{Panel, Scale};
 use crate::svg::chart::{bars, dots, flame, frames, impact, sweep};
 use crate::svg::drawing::Drawing;
@@ -32,6 +32,8 @@ pub struct Series {
     pub figures: Vec<Figure>,
     /// Number of charts that there could be.
     pub all: usize,
+    /// Names of the lines that all of the charts have in common; none where these are the configurations.
+    pub lines: Vec<String>,
 }
 
 /// All charts of a study.
@@ -53,10 +55,14 @@ pub struct Figures {
     pub flames: Series,
 }
 
-/// The unit in which the values of a study are shown.
+/// The unit in which the values of a study are shown: that of the axes of its machines, which begin at 0.
 pub fn quantity(matrix: &Matrix<'_>) -> Quantity {
-    let medians: Vec<f64> = matrix.groups().map(|group| group.3.median).collect();
-    Quantity::of(median(&medians).unwrap_or(0.0), &matrix.results.metric.unit)
+    Axis::linear(sweep::values(matrix).into_iter().chain([0.0]), 0.0, 1.0, 5).quantity(&matrix.results.metric.unit)
+}
+
+/// The unit of the axis that all panels of a sweep share.
+pub fn swept_quantity(matrix: &Matrix<'_>) -> Quantity {
+    sweep::quantity(&sweep::values(matrix), &matrix.results.metric.unit)
 }
 
 impl Figures {
@@ -72,13 +78,15 @@ impl Figures {
             Some(Figure { name: matrix.results.machines[machine].name.clone(), chart })
         };
         let values = sweep::values(matrix);
+        let swept = swept_quantity(matrix);
         let sweeps = sweep::all(matrix).into_iter().map(|along| {
             let panels = along.panels(matrix);
             let draw = |panel: &sweep::Panel| Figure {
                 name: panel.name.clone(),
-                chart: sweep::draw(matrix, &quantity, &along, panel, &values),
+                chart: sweep::draw(matrix, &swept, &along, panel, &values),
             };
-            let series = Series { figures: panels.iter().take(PANELS_MAX).map(draw).collect(), all: panels.len() };
+            let figures = panels.iter().take(PANELS_MAX).map(draw).collect();
+            let series = Series { figures, all: panels.len(), lines: sweep::common_lines(matrix) };
             (along.name.clone(), series)
         });
         let (quantiles, traces) = of_frames(report);
@@ -97,12 +105,13 @@ impl Figures {
                 true => Series {
                     figures: machines.clone().filter_map(machine).take(PANELS_MAX).collect(),
                     all: machines.len(),
+                    lines: Vec::new(),
                 },
                 false => Series::default(),
             },
             quantiles,
             traces,
-            flames: Series { all: flames.len(), figures: flames },
+            flames: Series { all: flames.len(), figures: flames, lines: Vec::new() },
         }
     }
 
@@ -154,7 +163,7 @@ fn of_frames(report: &Report<'_>) -> (Series, Series) {
             name: format!("{}, {}", panel.name(matrix), scale.quantity.unit()),
             chart: draw(panel),
         };
-        Series { figures: panels.iter().map(figure).collect(), all }
+        Series { figures: panels.iter().map(figure).collect(), all, lines: Vec::new() }
     };
     (
         figures(&|panel| frames::quantiles(matrix, panel, &scale)),

@@ -5,4 +5,5 @@ pub mod bench;
 pub mod chart;
 pub mod drawing;
 pub mod figures;
+pub mod flame_file;
 pub mod palette;

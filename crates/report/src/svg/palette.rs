@@ -30,7 +30,12 @@ pub struct Scheme {
     pub warn: &'static str,
     /// Colours of the configurations, in their order, again from the first when there are more.
     pub series: [&'static str; SERIES],
+    /// Boxes of a flame graph, which differ so that neighbours can be distinguished; text on them is `ink`.
+    pub flame: [&'static str; 5],
 }
+
+/// Colours of flame graphs have this letter and a number.
+const FLAME: char = 'f';
 
 /// Configurations that differ in colour; after as many they differ in shape only.
 pub const SERIES: usize = 8;
@@ -47,6 +52,7 @@ pub const LIGHT: Scheme = Scheme {
     bad: "#a8380a",
     warn: "#855600",
     series: ["#6e6e78", "#0451bc", "#b88800", "#0b843e", "#9153a0", "#3c92f7", "#aa1803", "#262630"],
+    flame: ["#f7c948", "#f4a640", "#ee8b3a", "#f9da7a", "#f0b95c"],
 };
 
 /// Colour scheme on near black.
@@ -61,11 +67,12 @@ pub const DARK: Scheme = Scheme {
     bad: "#ff8f5a",
     warn: "#efb43a",
     series: ["#9a9aa6", "#4383d7", "#ffad00", "#00c27b", "#ffd0ce", "#a6d5f7", "#e36c31", "#e6fca9"],
+    flame: ["#7a5a0c", "#7d4a12", "#84401a", "#6b5a22", "#6f4d20"],
 };
 
 impl Scheme {
-    /// Names of colours with the colours.
-    pub fn colours(&self) -> Vec<(String, &'static str)> {
+    /// Names of all colours with the colours.
+    fn colours(&self) -> Vec<(String, &'static str)> {
         let named = [
             ("page", self.page),
             ("card", self.card),
@@ -78,12 +85,26 @@ impl Scheme {
             ("warn", self.warn),
         ];
         let named = named.into_iter().map(|(name, colour)| (name.to_owned(), colour));
-        named.chain(self.series.iter().enumerate().map(|(place, colour)| (format!("s{place}"), *colour))).collect()
+        let numbered = |letter: char, colours: &[&'static str]| {
+            let numbered = colours.iter().enumerate().map(|(place, &colour)| (format!("{letter}{place}"), colour));
+            numbered.collect::<Vec<_>>()
+        };
+        named.chain(numbered('s', &self.series)).chain(numbered(FLAME, &self.flame)).collect()
     }
 
-    /// CSS variables, without braces around them.
+    /// CSS variables, without braces around them: all but those of flame graphs.
     pub fn variables(&self) -> String {
-        self.colours().iter().fold(String::new(), |mut css, (name, colour)| {
+        self.declared(|name| !name.starts_with(FLAME))
+    }
+
+    /// CSS variables of flame graphs.
+    pub fn flame_variables(&self) -> String {
+        self.declared(|name| name.starts_with(FLAME))
+    }
+
+    fn declared(&self, is_wanted: impl Fn(&str) -> bool) -> String {
+        let wanted = self.colours().into_iter().filter(|(name, _)| is_wanted(name));
+        wanted.fold(String::new(), |mut css, (name, colour)| {
             let _ = write!(css, "--{name}:{colour};");
             css
         })
@@ -149,6 +170,9 @@ mod tests {
             for behind in [scheme.page, scheme.card] {
                 for text in [scheme.ink, scheme.soft, scheme.link, scheme.good, scheme.bad, scheme.warn] {
                     assert!(contrast(text, behind) >= 4.5, "{text} on {behind}: {}", contrast(text, behind));
+                }
+                for boxed in scheme.flame {
+                    assert!(contrast(scheme.ink, boxed) >= 4.5, "{boxed}: {}", contrast(scheme.ink, boxed));
                 }
                 for mark in scheme.series {
                     assert!(contrast(mark, behind) >= 3.0, "{mark} on {behind}: {}", contrast(mark, behind));

@@ -13,7 +13,7 @@ use prony_stats::{Interval, Metric};
 use serde_json::json;
 
 use super::chromium::Chromium;
-use super::{Page, assert_quiet};
+use super::{Page, assert_legible, assert_quiet};
 
 const EVIL: &str = "<script>window.bad=1</script><img src=x onerror=window.bad=2>\"'></title></svg>\u{202e}";
 /// Frames of 20 ms with a long one in the middle.
@@ -103,6 +103,7 @@ fn assert_fits(chromium: &mut Chromium, page: &Page) {
         let wide = chromium.evaluate("document.scrollingElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width), "{wide} of {width}");
     }
+    assert_legible(chromium);
     assert_quiet(chromium, page);
 }
 
@@ -176,6 +177,69 @@ fn a_frame_is_chosen_zoomed_and_opened_by_keys() {
     chromium.evaluate("document.querySelector('button[data-unit=\"299\"]').click()");
     let about = text(&mut chromium, "about");
     assert!(about.contains("`prony demo dump DEMO --frames 299..300`"), "{about}");
+    assert_quiet(&chromium, &page);
+}
+
+#[test]
+fn a_run_of_equal_calls_is_one_line_until_it_is_opened() {
+    let mut timeline = timeline("");
+    // Frame 5 receives 1,540 datagrams, each with other bytes, between a clock and an answer.
+    let texts = timeline.texts.len() as u32;
+    timeline.texts.extend((0..1_540).map(|at| format!("recv(3, 1400) = 12 in 12: {at:04x}")));
+    let call = |text: u32, record: u64| Calls { time_ns: 100_000_000, thread: 0, text, count: 1, record };
+    let calls = (0..1_540).map(|at| call(texts + at, 1_000 + u64::from(at)));
+    timeline.calls.insert(5, [call(1, 999)].into_iter().chain(calls).chain([call(2, 3_000)]).collect());
+    let page = view(&timeline, None, "");
+    let mut chromium = Chromium::start();
+    chromium.open(&page.path);
+    chromium.evaluate("document.getElementById('lanes').focus()");
+    for _ in 0..5 {
+        chromium.press("ArrowRight");
+    }
+    chromium.press("Enter");
+    let rows = "[...document.querySelectorAll('#calls tr')].map(row => row.cells[2].textContent)";
+    assert_eq!(
+        chromium.evaluate(rows),
+        json!(["clock_gettime()", "recv × 1,540", "sendto(3, 100) = 100 out 100: 01 02"])
+    );
+    chromium.evaluate("document.querySelector('#calls button').click()");
+    let opened = chromium.evaluate(rows);
+    let opened = opened.as_array().expect("a list");
+    assert_eq!(opened.len(), 3 + 1_540);
+    assert_eq!(
+        (&opened[2], &opened[1_541]),
+        (&json!("recv(3, 1400) = 12 in 12: 0000"), &json!("recv(3, 1400) = 12 in 12: 0603")),
+        "in their order"
+    );
+    assert_quiet(&chromium, &page);
+}
+
+#[test]
+fn the_rows_of_the_time_line_are_low_and_each_name_is_written_once() {
+    let page = view(&timeline(""), Some(replay("")), "");
+    let mut chromium = Chromium::start();
+    // What the canvas is told to write.
+    let spy = "const fill = CanvasRenderingContext2D.prototype.fillText; window.written = []; \
+               CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.written.push(text); return fill.call(this, text, ...rest); };";
+    chromium.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": spy}));
+    chromium.open(&page.path);
+    let size = json!({"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+    chromium.call("Emulation.setDeviceMetricsOverride", size);
+    chromium.evaluate("window.written = []");
+    chromium.evaluate("dispatchEvent(new Event('resize'))");
+    let frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
+    chromium.call("Runtime.evaluate", json!({"expression": frames, "awaitPromise": true}));
+    let written = chromium.evaluate("window.written");
+    let written: Vec<&str> = written.as_array().expect("a list").iter().filter_map(|text| text.as_str()).collect();
+    for name in ["10.0.0.1:27005", "10.0.0.2:27005", "thread 0", "thread 1", "replay", "recorded"] {
+        assert_eq!(written.iter().filter(|text| **text == name).count(), 1, "{name}: {written:?}");
+    }
+    for words in ["bytes: ↑ out, ↓ in", "calls of each thread"] {
+        assert_eq!(written.iter().filter(|text| **text == words).count(), 1, "{words}: {written:?}");
+    }
+    // Two lanes of frames, two clients, two threads, four headings and the axis: before, 370.
+    let high = chromium.evaluate("document.getElementById('lanes').clientHeight");
+    assert!(high.as_u64() <= Some(260), "{high}");
     assert_quiet(&chromium, &page);
 }
 
@@ -322,6 +386,34 @@ fn a_bench_of_any_number_of_commands_opens_without_a_complaint_and_without_a_req
         let expected = if commands == 1 { 2 } else { 3 + (commands - 1).min(6) };
         assert_eq!(charts, json!(expected), "{commands}");
     }
+}
+
+#[test]
+fn builds_on_a_demo_show_each_frame_as_a_ratio_instead_of_two_clouds() {
+    let mut samples = samples("", 2);
+    for (which, benchmark) in samples.benchmarks.iter_mut().enumerate() {
+        for run in &mut benchmark.runs {
+            let measured = run.measured.as_mut().expect("it is measured");
+            // B takes half as long in the first half of the frames and twice as long in the second.
+            let time = |frame: u64| match (which, frame < 2_000) {
+                (0, _) => 100_000 + frame,
+                (_, true) => (100_000 + frame) / 2,
+                (_, false) => (100_000 + frame) * 2,
+            };
+            measured.frame_ns = (0..4_000).map(time).collect();
+        }
+    }
+    let page = bench(&samples, "");
+    let mut chromium = Chromium::start();
+    chromium.open(&page.path);
+    let titles = "[...document.querySelectorAll('.two h3')].map(title => title.firstChild.textContent.trim())";
+    let titles = chromium.evaluate(titles);
+    assert_eq!(titles, json!(["Change", "Distribution", "Pairs in the order of time", "Each frame"]));
+    let labels = "[...document.querySelectorAll('.two .card')][3].querySelectorAll('text')";
+    let labels = chromium.evaluate(&format!("[...{labels}].map(text => text.textContent)"));
+    assert_eq!(labels, json!(["0.5×", "0.7×", "1×", "1.5×", "2×", "0", "1,000", "2,000", "3,000", "4,000", "frame"]));
+    assert_legible(&mut chromium);
+    assert_quiet(&chromium, &page);
 }
 
 /// A scan of these values, and of a second series.

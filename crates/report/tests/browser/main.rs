@@ -39,6 +39,27 @@ fn assert_quiet(chromium: &Chromium, page: &Page) {
     assert_eq!(others, Vec::<String>::new());
 }
 
+/// Texts of charts that are cut at an edge, lie on each other, or that the line at zero strikes through.
+const ILLEGIBLE: &str = "[...document.querySelectorAll('main svg[role=img], main svg[role=group]')].flatMap(svg => { \
+    const edge = svg.getBoundingClientRect(); if (!edge.width) return []; \
+    const texts = [...svg.querySelectorAll('text')].filter(text => text.textContent).map(text => [text, text.getBoundingClientRect()]).filter(([, box]) => box.width); \
+    const zeros = [...svg.querySelectorAll('.zero')].map(line => line.getBoundingClientRect()); \
+    const say = (what, text) => what + ': ' + text.textContent + ' in ' + svg.getAttribute('aria-label'); \
+    const meet = (a, b, by) => a.left < b.right - by && b.left < a.right - by && a.top < b.bottom - by && b.top < a.bottom - by; \
+    return texts.flatMap(([text, box], at) => [ \
+      ...(box.left < edge.left - 1 || box.right > edge.right + 1 || box.top < edge.top - 1 || box.bottom > edge.bottom + 1 ? [say('cut', text)] : []), \
+      ...(zeros.some(zero => meet({left: zero.left - 1, right: zero.right + 1, top: zero.top - 1, bottom: zero.bottom + 1}, box, 2)) ? [say('struck through', text)] : []), \
+      ...texts.slice(at + 1).filter(([, other]) => meet(box, other, 2.5)).map(([other]) => say('on ' + other.textContent, text))]); })";
+
+/// Every text of every chart of the page that is open can be read.
+fn assert_legible(chromium: &mut Chromium) {
+    for width in [1280, 390] {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700});
+        chromium.call("Emulation.setDeviceMetricsOverride", size);
+        assert_eq!(chromium.evaluate(ILLEGIBLE), json!([]), "at {width}");
+    }
+}
+
 /// Whether a configuration is seen in a section.
 fn seen(section: &str, k: usize) -> String {
     format!(
@@ -67,6 +88,178 @@ fn every_kind_of_study_opens_without_a_complaint_and_without_a_request() {
         }
         assert_quiet(&chromium, page);
     }
+}
+
+#[test]
+fn no_text_of_a_chart_is_cut_or_struck_through() {
+    let mut chromium = Chromium::start();
+    // From nanoseconds to hours, and rates of millions.
+    for factor in [1e-9, 1e-3, 1.0, 9.9e4] {
+        let scaled = |mut results: Results| {
+            for cell in &mut results.cells {
+                cell.value = cell.value.map(|value| value * factor);
+                cell.spread = cell.spread.map(|mut spread| {
+                    for end in [&mut spread.estimate, &mut spread.low, &mut spread.high] {
+                        *end *= factor;
+                    }
+                    spread
+                });
+            }
+            results
+        };
+        let rates = |mut results: Results| {
+            results.metric.unit = "packets/s".to_owned();
+            results
+        };
+        for page in [
+            page(|_| scaled(factorial())),
+            page(|_| scaled(studies::sweep(1))),
+            page(|_| scaled(rates(factorial()))),
+            page(|_| scaled(rates(studies::sweep(1)))),
+        ] {
+            chromium.open(&page.path);
+            assert_legible(&mut chromium);
+        }
+    }
+    let page = page(|dir| studies::replays(dir, 30_000, 2, 1));
+    chromium.open(&page.path);
+    assert_legible(&mut chromium);
+}
+
+#[test]
+fn a_flame_graph_of_a_study_is_zoomed_by_key() {
+    let page = page(|dir| {
+        fs::create_dir(dir.join("profiles")).expect("a scratch directory takes it");
+        let folded =
+            "main;tick;send 30\nmain;tick;a_function_with_a_rather_long_name_that_does_not_fit 3\nmain;load 67\n";
+        fs::write(dir.join("profiles/server.folded"), folded).expect("a scratch directory takes it");
+        factorial()
+    });
+    let mut chromium = Chromium::start();
+    chromium.open(&page.path);
+    let focused = "(document.activeElement.getAttribute('aria-label') ?? '').split(':')[0]";
+    let width = "+document.activeElement.getAttribute('width')";
+    let shown = "document.querySelectorAll('#flames rect:not(.off)').length";
+    chromium.evaluate("document.querySelector('#flames rect[tabindex=\"0\"]').focus()");
+    assert_eq!(chromium.evaluate(focused), json!("main"));
+    for (key, expected) in [("ArrowDown", "load"), ("ArrowRight", "tick"), ("ArrowDown", "send"), ("ArrowUp", "tick")] {
+        chromium.press(key);
+        assert_eq!(chromium.evaluate(focused), json!(expected), "{key}");
+    }
+    let (before, all) = (chromium.evaluate(width), chromium.evaluate(shown));
+    chromium.press("Enter");
+    assert_eq!((chromium.evaluate(width), chromium.evaluate(shown)), (json!(1080), json!(4)), "load is hidden");
+    let long = "[...document.querySelectorAll('#flames text:not(.off)')].map(text => text.textContent).filter(text => text.startsWith('a_'))";
+    assert_eq!(chromium.evaluate(long), json!(["a_function_w…"]), "a name keeps its start");
+    chromium.press("Escape");
+    assert_eq!((chromium.evaluate(width), chromium.evaluate(shown)), (before, all));
+    assert_quiet(&chromium, &page);
+}
+
+#[test]
+fn a_flame_graph_in_a_file_is_zoomed_by_key() {
+    let dir = tempfile::tempdir().expect("a scratch directory");
+    let path = dir.path().join("flame.svg");
+    let folded = b"main;tick;send 30\nmain;tick;a_function_with_a_rather_long_name_that_does_not_fit_into_its_box 3\nmain;load 67\n";
+    let stacks = prony_profile::Stacks::from_folded(folded).stacks;
+    let svg = prony_profile::flame_graph(&stacks, "title", "how").expect("there are stacks");
+    fs::write(&path, prony_report::flame_file(&svg)).expect("a scratch directory takes it");
+    let page = Page { path, _dir: dir };
+    let mut chromium = Chromium::start();
+    chromium.open(&page.path);
+    let focused = "(document.activeElement.getAttribute('aria-label') ?? '').split(' (')[0]";
+    let width = "parseFloat(document.activeElement.querySelector('rect').getAttribute('width'))";
+    let hidden = "document.querySelectorAll('#frames > .hide').length";
+    chromium.evaluate("document.querySelector('#frames > [tabindex=\"0\"]').focus()");
+    assert_eq!(chromium.evaluate(focused), json!("all"));
+    for (key, expected) in
+        [("ArrowUp", "main"), ("ArrowUp", "load"), ("ArrowRight", "tick"), ("ArrowUp", "send"), ("ArrowDown", "tick")]
+    {
+        chromium.press(key);
+        assert_eq!(chromium.evaluate(focused), json!(expected), "{key}");
+    }
+    let before = chromium.evaluate(width);
+    assert_eq!(before.as_f64().map(f64::round), Some(33.0));
+    chromium.press("Enter");
+    assert_eq!((chromium.evaluate(width), chromium.evaluate(hidden)), (json!(100), json!(1)), "load is hidden");
+    let long = "[...document.querySelectorAll('#frames text')].map(text => text.textContent).filter(text => text.startsWith('a_func'))";
+    let long = chromium.evaluate(long);
+    assert!(long[0].as_str().is_some_and(|name| name.ends_with('…')), "a name keeps its start: {long}");
+    chromium.press("Escape");
+    assert_eq!((chromium.evaluate(width), chromium.evaluate(hidden)), (before, json!(0)));
+    // Light and dark, as the reader's system says.
+    let behind = "getComputedStyle(document.querySelector('svg > rect')).fill";
+    let light = chromium.evaluate(behind);
+    let scheme = json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]});
+    chromium.call("Emulation.setEmulatedMedia", scheme);
+    assert_ne!(chromium.evaluate(behind), light);
+    assert_quiet(&chromium, &page);
+}
+
+#[test]
+fn many_lines_of_a_sweep_are_small_multiples() {
+    let page = page(|_| many_lines());
+    let mut chromium = Chromium::start();
+    chromium.open(&page.path);
+    let panels = chromium.evaluate("[...document.querySelectorAll('#sweep0 .card')].map(card => [card.querySelector('h3').textContent, card.querySelectorAll('.l').length])");
+    let panels = panels.as_array().expect("a list").clone();
+    assert_eq!(panels.len(), 12, "{panels:?}");
+    for panel in &panels {
+        assert_eq!(panel[1], json!(4), "{panel}");
+        assert!(panel[0].as_str().is_some_and(|name| name.starts_with("polls ")), "{panel}");
+    }
+    // The same line has the same colour in each panel, and its name once.
+    let names = "[...document.querySelectorAll('#sweep0 .lines li')].map(line => line.textContent)";
+    let names = chromium.evaluate(names);
+    assert_eq!(names, json!(["stock/few", "stock/many", "own/few", "own/many"]));
+    let colours = "[...document.querySelectorAll('#sweep0 .card .l.c3')].map(line => getComputedStyle(line).stroke)";
+    let colours = chromium.evaluate(colours);
+    let colours = colours.as_array().expect("a list");
+    assert!(colours.len() == 12 && colours.iter().all(|colour| *colour == colours[0]), "{colours:?}");
+    assert_legible(&mut chromium);
+    assert_quiet(&chromium, &page);
+}
+
+/// A sweep over clients in 48 configurations.
+fn many_lines() -> Results {
+    let mut results = studies::sweep(1);
+    let levels = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+    let factor = |name: &str, names: &[&str], numbers: Option<Vec<f64>>| prony_study::Factor {
+        name: name.to_owned(),
+        levels: levels(names),
+        numbers,
+    };
+    results.factors = vec![
+        factor("library", &["stock", "own"], None),
+        factor("slots", &["few", "many"], None),
+        factor("polls", &["rare", "often"], None),
+        factor("clients", &["1", "64", "1000", "3590"], Some(vec![1.0, 64.0, 1000.0, 3590.0])),
+        factor("reply", &["none", "short", "long"], None),
+        factor("reliable", &["no", "yes"], None),
+    ];
+    results.machines.truncate(1);
+    results.workloads.truncate(1);
+    let like = results.cells[0].clone();
+    results.cells.clear();
+    for one in 0..192usize {
+        let of = [2, 2, 2, 4, 3, 2];
+        let mut rest = one;
+        let levels: Vec<usize> = of.iter().map(|&levels| (rest % levels, rest /= levels).0).collect();
+        let value = 1e-3 * (1.0 + one as f64) * 4f64.powi(levels[3] as i32);
+        results.cells.push(prony_study::Cell {
+            key: format!("{one:032x}"),
+            machine: 0,
+            workload: 0,
+            repeat: 0,
+            role: prony_study::Role::Measured,
+            state: prony_study::State::Done,
+            levels,
+            value: Some(value),
+            spread: None,
+            ..like.clone()
+        });
+    }
+    results
 }
 
 #[test]

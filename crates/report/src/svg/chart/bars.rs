@@ -5,12 +5,13 @@ use std::fmt::Write;
 use prony_stats::quantile::median;
 use prony_text::Quantity;
 
-use super::value_grid;
+use super::{labels, left_of, value_grid};
 use crate::study::matrix::Matrix;
 use crate::svg::axis::Axis;
 use crate::svg::drawing::{Anchor, At, Drawing};
 
-const LEFT: f64 = 52.0;
+/// Left end of a grid with short labels.
+const LEFT: f64 = 44.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 300.0;
 const HEIGHT: f64 = 336.0;
@@ -27,16 +28,17 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity) -> Option<Drawing> {
     // Whole places are shorter to write.
     let bar = (1020.0 / (machines.len() as f64 * (series as f64 + 1.0))).clamp(8.0, 34.0).floor();
     let machine_width = bar * (series as f64 + 1.0);
-    let right = LEFT + machine_width.max(60.0) * machines.len() as f64;
+    let axis = Axis::linear(matrix.groups().map(|group| group.3.median).chain([0.0]), BOTTOM, TOP, 6);
+    let first = left_of(labels(&axis, quantity), LEFT);
+    let right = first + machine_width.max(60.0) * machines.len() as f64;
     let label = format!(
         "{}, one bar per configuration and machine: median of its workloads; ticks: each workload",
         matrix.metric()
     );
     let mut drawing = Drawing::new(right + 8.0, HEIGHT, &label);
-    let axis = Axis::linear(matrix.groups().map(|group| group.3.median).chain([0.0]), BOTTOM, TOP, 6);
-    value_grid(&mut drawing, &axis, quantity, (LEFT, right));
+    value_grid(&mut drawing, &axis, quantity, (first, right));
     for (machine, facts) in machines.iter().enumerate() {
-        let left = LEFT + machine_width.max(60.0) * machine as f64;
+        let left = first + machine_width.max(60.0) * machine as f64;
         for configuration in 0..series {
             let x = left + (bar / 2.0).floor() + bar * configuration as f64;
             draw_bar(&mut drawing, matrix, quantity, &axis, (configuration, machine), (x, bar - 3.0));
@@ -44,7 +46,7 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity) -> Option<Drawing> {
         let middle = left + machine_width / 2.0;
         drawing.text_within("", Anchor::Middle, (middle, BOTTOM + 18.0), machine_width.max(60.0) - 4.0, &facts.name);
     }
-    drawing.line("zero", (LEFT, axis.at(0.0)), (right, axis.at(0.0)));
+    drawing.line("zero", (first, axis.at(0.0)), (right, axis.at(0.0)));
     Some(drawing)
 }
 

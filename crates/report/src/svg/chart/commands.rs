@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use prony_text::{Quantity, plain};
 
-use super::{labels_below, value_grid};
+use super::{axis_words, labels, labels_below, left_of, value_grid};
 use crate::svg::axis::{Axis, is_log_sweep};
 use crate::svg::drawing::{Anchor, At, Drawing, width};
 
@@ -100,10 +100,6 @@ impl Commands {
         self.series.iter().flat_map(|series| &series.points).filter(|point| point.value.is_finite())
     }
 
-    fn quantity(&self) -> Quantity {
-        Quantity::of(self.points().map(|point| point.value).fold(0.0, f64::max), &self.unit)
-    }
-
     /// A row for each command, from 0 on, so that lengths are in the ratio of the values.
     fn rows(&self, wide: f64, is_titled: bool) -> Drawing {
         let right = wide - 20.0;
@@ -115,11 +111,12 @@ impl Commands {
         if is_titled {
             drawing.text_within("t", Anchor::Start, (8.0, 20.0), wide - 16.0, &self.title);
         }
-        let quantity = self.quantity();
         let reach = self.points().flat_map(CommandPoint::reach);
         let axis = Axis::linear(reach.chain([0.0]), left, right, (wide / 125.0) as usize);
+        let quantity = axis.quantity(&self.unit);
         labels_below(&mut drawing, &axis, (top, bottom), |tick| quantity.tick(tick));
-        drawing.text("q", Anchor::Middle, ((left + right) / 2.0, bottom + 34.0), &self.axis_label(&quantity));
+        let title = self.axis_label(&quantity);
+        drawing.text_within("q", Anchor::Middle, ((left + right) / 2.0, bottom + 34.0), right - left, &title);
         for (row, series) in self.series.iter().enumerate() {
             let y = top + ROW * (row as f64 + 0.5);
             drawing.text_within("", Anchor::End, (left - 8.0, y + 4.0), names, &series.name);
@@ -139,27 +136,29 @@ impl Commands {
         let right = wide - 20.0;
         let height = if is_titled { HEIGHT } else { (wide * 0.36).max(300.0) };
         let mut drawing = Drawing::new(wide, height, &self.title);
-        let (left, bottom) = (64.0, height - 46.0);
+        let bottom = height - 46.0;
         if is_titled {
-            drawing.text_within("t", Anchor::Start, (left, 20.0), right - left, &self.title);
+            drawing.text_within("t", Anchor::Start, (8.0, 20.0), right - 8.0, &self.title);
         }
-        let top = self.legend(&mut drawing, (left, right), if is_titled { 42.0 } else { 16.0 }) + 26.0;
+        let top = self.legend(&mut drawing, (8.0, right), if is_titled { 42.0 } else { 16.0 }) + 26.0;
         let mut places: Vec<f64> = self.points().map(|point| point.at).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        let x = Axis::sweep(&places, is_log_sweep(&places), left + 8.0, right - 8.0, (wide / 75.0) as usize);
+        let is_log = is_log_sweep(&places);
         let reach = || self.points().flat_map(CommandPoint::reach);
         let (least, greatest) = reach().fold((f64::INFINITY, 0.0f64), |(low, high), at| (low.min(at), high.max(at)));
-        let y = match x.is_log() && least > 0.0 && greatest / least > LOG_FROM {
+        let y = match is_log && least > 0.0 && greatest / least > LOG_FROM {
             true => Axis::logarithmic(reach(), bottom, top),
             false => Axis::linear(reach().chain([0.0]), bottom, top, 6),
         };
-        let quantity = self.quantity();
+        let quantity = y.quantity(&self.unit);
+        let left = left_of(labels(&y, &quantity), 44.0);
+        let x = Axis::sweep(&places, is_log, left + 8.0, right - 8.0, (wide / 75.0) as usize);
         value_grid(&mut drawing, &y, &quantity, (left, right));
         labels_below(&mut drawing, &x, (top, bottom), plain);
-        drawing.text("q", Anchor::Middle, ((left + right) / 2.0, height - 10.0), parameter);
-        let scale = if y.is_log() { ", logarithmic" } else { "" };
-        drawing.text("q", Anchor::Start, (6.0, top - 10.0), &format!("{}{scale}", self.axis_label(&quantity)));
+        drawing.text_within("q", Anchor::Middle, ((left + right) / 2.0, height - 10.0), right - left, parameter);
+        let title = axis_words(&y, &self.axis_label(&quantity));
+        drawing.text_within("q", Anchor::Start, (6.0, top - 10.0), right - 6.0, &title);
         for (k, series) in self.series.iter().enumerate() {
             let mut points: Vec<&CommandPoint> =
                 series.points.iter().filter(|point| point.value.is_finite() && point.at.is_finite()).collect();

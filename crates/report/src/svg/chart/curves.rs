@@ -4,13 +4,15 @@ use std::fmt::Write;
 
 use prony_text::{Quantity, plain};
 
-use super::{labels_below, value_grid};
+use super::{axis_title, labels, labels_below, left_of, value_grid};
 use crate::svg::axis::Axis;
 use crate::svg::drawing::{Anchor, At, Drawing, width};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 64.0;
+/// Left end of titles and legends, and of a grid with short labels.
+const MARGIN: f64 = 8.0;
+const LEFT: f64 = 44.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 /// Height of a line of the legend.
@@ -77,13 +79,13 @@ impl Curves {
     /// The chart as a part of a page.
     pub(crate) fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(WIDTH, HEIGHT, &self.title);
-        drawing.text("t", Anchor::Start, (LEFT, 20.0), &self.title);
+        drawing.text_within("t", Anchor::Start, (MARGIN, 20.0), RIGHT - MARGIN, &self.title);
         let top = self.legend(&mut drawing) + 26.0;
-        let points = || self.lines.iter().flat_map(|line| &line.points);
-        let (x, y) = (self.axis_along(), self.axis_of_values(top));
-        let middle = points().map(|point| point.value).fold(0.0, f64::max);
-        let quantity = Quantity::of(if self.log { middle / 4.0 } else { middle }, &self.unit);
-        value_grid(&mut drawing, &y, &quantity, (LEFT, RIGHT));
+        let y = self.axis_of_values(top);
+        let quantity = y.quantity(&self.unit);
+        let left = left_of(labels(&y, &quantity), LEFT);
+        let x = self.axis_along(left);
+        value_grid(&mut drawing, &y, &quantity, (left, RIGHT));
         labels_below(&mut drawing, &x, (top, BOTTOM), |tick| match self.along.0 {
             Along::Bytes => binary(tick),
             _ => plain(tick),
@@ -91,10 +93,10 @@ impl Curves {
         for (at, name) in &self.marks {
             let place = x.at(*at);
             drawing.path("cross", &format!("M{} {}V{}", At(place), At(top), At(BOTTOM)), name);
-            drawing.text("q small", Anchor::End, (place - 3.0, top + 10.0), name);
+            drawing.text("q small over", Anchor::End, (place - 3.0, top + 10.0), name);
         }
-        drawing.text("q", Anchor::Middle, ((LEFT + RIGHT) / 2.0, HEIGHT - 10.0), &self.along.1);
-        drawing.text("q", Anchor::Start, (6.0, top - 10.0), quantity.unit());
+        drawing.text("q", Anchor::Middle, ((left + RIGHT) / 2.0, HEIGHT - 10.0), &self.along.1);
+        axis_title(&mut drawing, &y, quantity.unit(), top - 10.0);
         for (series, line) in self.lines.iter().enumerate() {
             draw_line(&mut drawing, &quantity, series, line, (&x, &y));
         }
@@ -103,11 +105,11 @@ impl Curves {
 
     /// Names with their marks, as many a line as fit; answers where they end.
     fn legend(&self, drawing: &mut Drawing) -> f64 {
-        let (mut x, mut y) = (LEFT, 40.0);
+        let (mut x, mut y) = (MARGIN, 40.0);
         for (series, line) in self.lines.iter().enumerate() {
             let wide = width(&line.name) + 26.0;
-            if x + wide > RIGHT && x > LEFT {
-                (x, y) = (LEFT, y + LINE);
+            if x + wide > RIGHT && x > MARGIN {
+                (x, y) = (MARGIN, y + LINE);
             }
             drawing.group(&format!("m k{series}"));
             drawing.mark(series, (x + 6.0, y - 4.0), "");
@@ -118,12 +120,13 @@ impl Curves {
         y
     }
 
-    fn axis_along(&self) -> Axis {
+    /// The horizontal axis of a grid that begins at `left`.
+    fn axis_along(&self, left: f64) -> Axis {
         let mut places: Vec<f64> =
             self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.at)).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        let (from, to) = (LEFT + 8.0, RIGHT - 8.0);
+        let (from, to) = (left + 8.0, RIGHT - 8.0);
         match self.along.0 {
             Along::Bytes => {
                 // Powers of two, whatever lies between them.
@@ -211,9 +214,14 @@ mod tests {
     #[test]
     fn curves_have_a_legend_units_and_named_places() {
         let svg = chart(&[2e11, 2e11, 1e11, 5e10, 2e10], true);
-        for part in
-            ["bandwidth by size", ">load</text>", "&lt;store&gt;", ">GB/s</text>", ">4 KiB</text>", ">L1</text>"]
-        {
+        for part in [
+            "bandwidth by size",
+            ">load</text>",
+            "&lt;store&gt;",
+            ">GB/s, logarithmic</text>",
+            ">4 KiB</text>",
+            ">L1</text>",
+        ] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
     }
@@ -229,7 +237,7 @@ mod tests {
             lines: vec![Curve { name: "load".to_owned(), points }],
             marks: Vec::new(),
         };
-        assert_eq!(curves.axis_along().ticks(), [1.0, 2.0]);
+        assert_eq!(curves.axis_along(LEFT).ticks(), [1.0, 2.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_text::{significant, thousands, without_directories};
 
-use crate::svg::drawing::{Anchor, Drawing};
+use crate::svg::drawing::{Anchor, Drawing, FLAME};
 
 const WIDTH: f64 = 1080.0;
 const ROW: f64 = 17.0;
@@ -54,7 +54,7 @@ pub fn draw(name: &str, stacks: &Stacks) -> Option<Drawing> {
     let height = ROW * stacks.rows(per_sample) as f64 + 4.0;
     let label = format!("flame graph of {name}: {} stack samples", thousands(stacks.samples as usize));
     let mut drawing = Drawing::new(WIDTH, height, &label);
-    drawing.group("f");
+    drawing.group(FLAME);
     place(&mut drawing, stacks, stacks.samples, per_sample, 0.0, 0);
     drawing.end();
     Some(drawing)

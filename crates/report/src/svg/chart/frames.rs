@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use prony_text::{Quantity, count, thousands};
+use prony_text::{Quantity, count};
 
-use super::{described, value_grid};
+use super::{described, frames_below, labels, left_of, value_grid};
 use crate::study::frames::{QUANTILES, Trace};
 use crate::study::matrix::Matrix;
 use crate::svg::axis::Axis;
@@ -44,22 +44,22 @@ impl Scale {
     /// The scale of all of these panels.
     pub fn of(panels: &[Panel<'_>]) -> Scale {
         let traces = || panels.iter().flat_map(|panel| panel.traces.iter().map(|(_, trace)| trace));
-        let quantity = Quantity::of(traces().next().map_or(1.0, |trace| trace.quantiles[2]), "second");
-        Scale { quantity, quantiles: traces().flat_map(|trace| trace.quantiles.iter().copied()).collect() }
+        let quantiles: Vec<f64> = traces().flat_map(|trace| trace.quantiles.iter().copied()).collect();
+        Scale { quantity: axis(quantiles.iter().copied(), 1.0, 0.0).quantity("second"), quantiles }
     }
 }
 
 /// Draws the share of frames that are faster against their time: the scale doubles its patience with each step to the right.
 pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>, scale: &Scale) -> Drawing {
     const WIDTH: f64 = 372.0;
-    const LEFT: f64 = 50.0;
     const RIGHT: f64 = WIDTH - 16.0;
     const BOTTOM: f64 = 196.0;
     let label = format!("frame time quantiles of {}: one line per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, 232.0, &label);
     let quantity = &scale.quantity;
     let y = axis(scale.quantiles.iter().copied(), BOTTOM, 12.0);
-    value_grid(&mut drawing, &y, quantity, (LEFT, RIGHT));
+    let left = left_of(labels(&y, quantity), 36.0);
+    value_grid(&mut drawing, &y, quantity, (left, RIGHT));
     // As many places as there are quantiles that differ from the maximum for this many frames.
     let frames = panel.traces.iter().map(|(_, trace)| trace.frames).max().unwrap_or(1) as f64;
     let shown: Vec<usize> =
@@ -68,14 +68,14 @@ pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>, scale: &Scale) -> Drawi
     let last = shown.iter().rev().nth(1).map_or(1.0, |&at| nines(QUANTILES[at]));
     let x = |at: usize| {
         let place = if QUANTILES[at] == 1.0 { last + 0.7 } else { nines(QUANTILES[at]) };
-        LEFT + 10.0 + place / (last + 0.7) * (RIGHT - LEFT - 22.0)
+        left + 10.0 + place / (last + 0.7) * (RIGHT - left - 22.0)
     };
     let names = [(0, "0"), (2, "50 %"), (4, "90 %"), (6, "99 %"), (7, "99.9 %"), (8, "99.99 %"), (9, "max")];
     for (at, name) in names.into_iter().filter(|(at, _)| shown.contains(at)) {
         drawing.line("grid", (x(at), 12.0), (x(at), BOTTOM));
         drawing.text("q small", Anchor::Middle, (x(at), BOTTOM + 15.0), name);
     }
-    drawing.text("q", Anchor::Middle, ((LEFT + RIGHT) / 2.0, 228.0), "share of frames that are faster");
+    drawing.text("q", Anchor::Middle, ((left + RIGHT) / 2.0, 228.0), "share of frames that are faster");
     for (configuration, trace) in &panel.traces {
         let series = matrix.configurations[*configuration].series;
         drawing.group(&format!("k{series}"));
@@ -107,7 +107,8 @@ pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize, scale: &Scal
     const LEFT: f64 = 190.0;
     const RIGHT: f64 = WIDTH - 8.0;
     const ROW: f64 = 62.0;
-    let height = ROW * panel.traces.len() as f64 + 30.0;
+    let bottom = ROW * panel.traces.len() as f64 + 4.0;
+    let height = bottom + 42.0;
     let label = format!("time of each frame of {}: one row per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, height, &label);
     let quantity = &scale.quantity;
@@ -115,18 +116,7 @@ pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize, scale: &Scal
     // From the fastest to the slowest frame of all panels.
     let all = || scale.quantiles.iter().copied();
     let frames = panel.traces.iter().map(|(_, trace)| trace.frames).max().unwrap_or(1);
-    let x = Axis::linear([0.0, frames as f64], LEFT, RIGHT, 10);
-    let x = Axis::exact(0.0, frames as f64, LEFT, RIGHT, x.ticks());
-    for &tick in x.ticks() {
-        drawing.line("grid", (x.at(tick), 4.0), (x.at(tick), height - 26.0));
-        drawing.text(
-            "q small",
-            Anchor::Middle,
-            (x.at(tick).min(RIGHT - 14.0), height - 12.0),
-            &thousands(tick as usize),
-        );
-    }
-    drawing.text("q small", Anchor::End, (LEFT - 8.0, height - 12.0), "frame");
+    let x = frames_below(&mut drawing, frames, (LEFT, RIGHT), (4.0, bottom));
     drawing.attribute("data-x", &described(&x));
     drawing.attribute("data-unit", quantity.unit());
     for (row, ((configuration, trace), parts)) in panel.traces.iter().zip(&reduced).enumerate() {

@@ -1,18 +1,20 @@
 //! A value along a quantity that is varied: a line a series, its interval as a band, and where a stopping rule ended it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use prony_stats::quantile::median;
 use prony_study::{Role, State};
 use prony_text::{Quantity, plain};
 
-use super::{labels_below, value_grid};
+use super::{axis_words, labels, labels_below, left_of, value_grid};
 use crate::study::matrix::{Group, Matrix};
 use crate::svg::axis::{Axis, is_log_sweep};
 use crate::svg::drawing::{Anchor, At, Drawing};
 
 const WIDTH: f64 = 372.0;
-const LEFT: f64 = 50.0;
+/// Left end of a grid with short labels.
+const LEFT: f64 = 36.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 206.0;
@@ -44,6 +46,100 @@ pub struct Panel {
     pub workloads: Vec<usize>,
     /// Title of the panel, as text.
     pub name: String,
+    /// Its lines, in the order in which they are drawn.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Index of the series, from 0.
+    pub series: usize,
+    /// Its place among the lines that panels have in common, which chooses colour and mark.
+    pub place: usize,
+    /// The class of its marks: `k`… of a configuration, `c`… of a line that small panels have in common.
+    class: String,
+}
+
+/// More lines than this are not distinguished in one panel: they are drawn as small multiples.
+const LINES_MAX: usize = 8;
+/// Small multiples of one machine and workload that still fit on a screen.
+const MULTIPLES_MAX: usize = 12;
+
+/// How many lines become several panels: some factors distinguish the lines of a panel, the others the panels.
+#[derive(Debug)]
+struct Multiples {
+    of_lines: Vec<usize>,
+    of_panels: Vec<usize>,
+}
+
+impl Multiples {
+    /// `None` where one panel can show all lines.
+    fn of(matrix: &Matrix<'_>) -> Option<Multiples> {
+        if matrix.series.len() <= LINES_MAX {
+            return None;
+        }
+        let factors = &matrix.results.factors;
+        let varied: Vec<usize> = (0..factors.len()).filter(|&factor| Some(factor) != matrix.sweep).collect();
+        let panels = |of_lines: &[usize]| -> usize {
+            let rest = varied.iter().filter(|factor| !of_lines.contains(factor));
+            rest.fold(1, |product: usize, &factor| product.saturating_mul(factors[factor].levels.len()))
+        };
+        // The first factors are what a study is about.
+        let (mut of_lines, mut lines) = (Vec::new(), 1);
+        for &factor in &varied {
+            let more = lines * factors[factor].levels.len();
+            if more > LINES_MAX || (lines > 1 && panels(&of_lines) <= MULTIPLES_MAX) {
+                break;
+            }
+            of_lines.push(factor);
+            lines = more;
+        }
+        let of_panels = varied.into_iter().filter(|factor| !of_lines.contains(factor)).collect();
+        Some(Multiples { of_lines, of_panels })
+    }
+
+    /// Names of the lines that the panels have in common: `stock/64`.
+    fn lines(&self, matrix: &Matrix<'_>) -> Vec<String> {
+        let mut names = vec![String::new()];
+        for &factor in &self.of_lines {
+            let levels = &matrix.results.factors[factor].levels;
+            let with = |name: &String| {
+                let join = |level: &String| if name.is_empty() { level.clone() } else { format!("{name}/{level}") };
+                levels.iter().map(join).collect::<Vec<String>>()
+            };
+            names = names.iter().flat_map(with).collect();
+        }
+        names
+    }
+
+    /// The panels: what distinguishes each, and its lines.
+    fn panels(&self, matrix: &Matrix<'_>) -> Vec<(String, Vec<Line>)> {
+        let factors = &matrix.results.factors;
+        let mut panels: BTreeMap<Vec<usize>, Vec<Line>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for configuration in matrix.configurations.iter().filter(|one| seen.insert(one.series)) {
+            let levels = |of: &[usize]| of.iter().map(|&factor| configuration.levels[factor]).collect::<Vec<usize>>();
+            let place = self
+                .of_lines
+                .iter()
+                .fold(0, |place, &factor| place * factors[factor].levels.len() + configuration.levels[factor]);
+            let line = Line { series: configuration.series, place, class: format!("c{place}") };
+            panels.entry(levels(&self.of_panels)).or_default().push(line);
+        }
+        let name = |levels: &[usize]| {
+            let named = self.of_panels.iter().zip(levels);
+            let named =
+                named.map(|(&factor, &level)| format!("{} {}", factors[factor].name, factors[factor].levels[level]));
+            named.collect::<Vec<String>>().join(" · ")
+        };
+        panels.into_iter().map(|(levels, lines)| (name(&levels), lines)).collect()
+    }
+}
+
+/// Names of the lines that small multiples have in common; none where the lines are the configurations.
+pub fn common_lines(matrix: &Matrix<'_>) -> Vec<String> {
+    Multiples::of(matrix).map_or_else(Vec::new, |multiples| multiples.lines(matrix))
 }
 
 /// Everything that is varied as a quantity: the factor of a sweep, and axes of workloads with three numbers and more.
@@ -70,7 +166,8 @@ pub fn all(matrix: &Matrix<'_>) -> Vec<Along> {
 }
 
 impl Along {
-    /// The charts: one a machine and workload, or for an axis of the workloads one a machine and what else workloads vary.
+    /// The charts: one a machine and workload, or for an axis of the workloads one a machine and what else workloads vary; of many
+    /// lines several of each.
     pub fn panels(&self, matrix: &Matrix<'_>) -> Vec<Panel> {
         let results = matrix.results;
         let mut kinds: Vec<(String, Vec<usize>)> = Vec::new();
@@ -90,6 +187,12 @@ impl Along {
         let has_values = |machine: usize, workloads: &[usize]| {
             matrix.groups().any(|group| group.1 == machine && workloads.contains(&group.2))
         };
+        let all = || matrix.series.iter().enumerate();
+        let line = |(series, _): (usize, &String)| Line { series, place: series, class: format!("k{series}") };
+        let parts = match Multiples::of(matrix) {
+            Some(multiples) => multiples.panels(matrix),
+            None => vec![(String::new(), all().map(line).collect())],
+        };
         let mut panels = Vec::new();
         for (machine, facts) in results.machines.iter().enumerate() {
             for (kind, workloads) in kinds.iter().filter(|(_, workloads)| has_values(machine, workloads)) {
@@ -98,7 +201,18 @@ impl Along {
                     _ if results.machines.len() == 1 => kind.clone(),
                     _ => format!("{} · {kind}", facts.name),
                 };
-                panels.push(Panel { machine, workloads: workloads.clone(), name });
+                let is_alone = results.machines.len() == 1 && kinds.len() == 1;
+                for (part, lines) in &parts {
+                    let name = match (part.is_empty(), is_alone) {
+                        (true, _) => name.clone(),
+                        (false, true) => part.clone(),
+                        (false, false) => format!("{name} · {part}"),
+                    };
+                    let panel = Panel { machine, workloads: workloads.clone(), name, lines: lines.clone() };
+                    if panel.lines.iter().any(|line| !self.line(matrix, &panel, line.series).is_empty()) {
+                        panels.push(panel);
+                    }
+                }
             }
         }
         panels
@@ -165,14 +279,17 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, along: &Along, panel: &Pan
         panel.name
     );
     let mut drawing = Drawing::new(WIDTH, HEIGHT, &label);
-    let x = Axis::sweep(&along.points, is_log_sweep(&along.points), LEFT + 8.0, RIGHT - 8.0, 9);
     let y = value_axis(values);
-    value_grid(&mut drawing, &y, quantity, (LEFT, RIGHT));
+    let left = left_of(labels(&y, quantity), LEFT);
+    let x = Axis::sweep(&along.points, is_log_sweep(&along.points), left + 8.0, RIGHT - 8.0, 9);
+    value_grid(&mut drawing, &y, quantity, (left, RIGHT));
     labels_below(&mut drawing, &x, (BOTTOM, BOTTOM), plain);
-    drawing.text("q", Anchor::Middle, ((LEFT + RIGHT) / 2.0, HEIGHT - 6.0), &along.name);
-    for series in 0..matrix.series.len() {
-        drawing.group(&format!("k{series}"));
-        draw_line(&mut drawing, matrix, quantity, along, panel, series, (&x, &y));
+    let name = axis_words(&x, &along.name);
+    drawing.text_within("q", Anchor::Middle, ((left + RIGHT) / 2.0, HEIGHT - 6.0), RIGHT - left, &name);
+    for (row, line) in panel.lines.iter().enumerate() {
+        let series = line.series;
+        drawing.group(&line.class);
+        draw_line(&mut drawing, matrix, quantity, along, panel, line, (&x, &y));
         if let Some((point, why)) = along.halted(matrix, panel, series) {
             let before = along.points.iter().rev().find(|&&other| other < point).copied().unwrap_or(point);
             let place = (x.at(before) + x.at(point)) / 2.0;
@@ -181,11 +298,16 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, along: &Along, panel: &Pan
                 &format!("M{} {}V{}", At(place), At(TOP), At(BOTTOM)),
                 &format!("{} ends here: {why}", matrix.series[series]),
             );
-            drawing.text("bad small", Anchor::End, (place - 4.0, TOP + 9.0 + 12.0 * series as f64), "stopped");
+            drawing.text("bad small over", Anchor::End, (place - 4.0, TOP + 9.0 + 12.0 * row as f64), "stopped");
         }
         drawing.end();
     }
     drawing
+}
+
+/// The unit of the axis that all panels share.
+pub fn quantity(values: &[f64], unit: &str) -> Quantity {
+    value_axis(values).quantity(unit)
 }
 
 /// Logarithmic where values differ by more than thirty times, as they do when something saturates.
@@ -213,11 +335,11 @@ fn draw_line(
     quantity: &Quantity,
     along: &Along,
     panel: &Panel,
-    series: usize,
+    line: &Line,
     (x, y): (&Axis, &Axis),
 ) {
     let points: Vec<(f64, f64, (f64, f64), usize)> = along
-        .line(matrix, panel, series)
+        .line(matrix, panel, line.series)
         .into_iter()
         .filter_map(|(point, groups)| {
             let middle = median(&groups.iter().map(|group| group.median).collect::<Vec<_>>())?;
@@ -237,9 +359,10 @@ fn draw_line(
     };
     let upper = path(&mut points.iter().map(|point| (point.0, point.2.1)), 'M');
     let lower = path(&mut points.iter().rev().map(|point| (point.0, point.2.0)), 'L');
-    drawing.path(&format!("a k{series}"), &format!("{upper}{lower}Z"), "");
-    drawing.path(&format!("l k{series}"), &path(&mut points.iter().map(|point| (point.0, point.1)), 'M'), "");
-    drawing.group_with(&format!("m k{series}"), &[("data-name", &matrix.series[series])]);
+    let Line { series, place, class } = line;
+    drawing.path(&format!("a {class}"), &format!("{upper}{lower}Z"), "");
+    drawing.path(&format!("l {class}"), &path(&mut points.iter().map(|point| (point.0, point.1)), 'M'), "");
+    drawing.group_with(&format!("m {class}"), &[("data-name", &matrix.series[*series])]);
     for (point, middle, (low, high), runs) in points {
         let tip = format!(
             "{} = {}: {} [{}, {}], {}",
@@ -250,7 +373,7 @@ fn draw_line(
             quantity.number(high),
             prony_text::count(runs, "run"),
         );
-        drawing.mark(series, (x.at(point), y.at(middle)), &tip);
+        drawing.mark(*place, (x.at(point), y.at(middle)), &tip);
     }
     drawing.end();
 }
