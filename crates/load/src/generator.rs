@@ -81,6 +81,8 @@ pub(crate) struct Part {
     pub lost: Failures,
     pub wire: Wire,
     pub usage: Option<Usage>,
+    /// Clients whose disconnection was not acknowledged.
+    pub remaining: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,8 +220,8 @@ impl<'a> Generator<'a> {
                 self.receive(event.data.u64() as usize)?;
             }
         }
-        let Generator { meter, attempts, lost, costs, .. } = self;
-        Ok(Part { meter, settled: attempts.settled, lost, wire: costs.wire, usage: costs.usage })
+        let Generator { meter, attempts, lost, costs, connected: remaining, .. } = self;
+        Ok(Part { meter, settled: attempts.settled, lost, wire: costs.wire, usage: costs.usage, remaining })
     }
 
     /// Goes on to the next phase when it is time.
@@ -242,7 +244,10 @@ impl<'a> Generator<'a> {
                 self.costs.before.1 = Usage::of_this_thread(&self.costs.tree);
                 self.phase = Phase::Measure(span);
             }
-            Phase::Measure(span) if now_ns >= span.end_ns => {
+            // The burst.
+            Phase::Measure(span) if now_ns < span.end_ns => self.connect_batch(now_ns)?,
+            Phase::Measure(span) => {
+                self.connect_batch(now_ns)?;
                 self.end_of_measuring();
                 self.phase = Phase::Drain(span);
             }
@@ -252,7 +257,7 @@ impl<'a> Generator<'a> {
                 let all_sent = next_ns.is_none_or(|next| next >= span.end_ns);
                 let nothing_comes =
                     self.meter.outstanding() == 0 || self.connected == 0 || self.options.traffic.reply == Reply::None;
-                if is_over || all_sent && nothing_comes {
+                if (is_over || all_sent && nothing_comes) && self.attempts.connecting.is_empty() {
                     self.count_unsent(span);
                     self.leave(now_ns);
                 }
@@ -303,12 +308,11 @@ impl<'a> Generator<'a> {
     fn connect_batch(&mut self, now_ns: u64) -> Result<(), GeneratorError> {
         let batch = self.run_state.batch();
         let threads = self.options.threads;
-        let size = self.options.connections.batch.max(1);
         let channels = self.options.traffic.channels;
         if self.attempts.batch_began.0 != batch {
             self.attempts.batch_began = (batch, now_ns);
         }
-        while self.next < self.clients.len() && (self.next * threads + self.part) / size <= batch {
+        while self.next < self.clients.len() && self.options.batch_of(self.next * threads + self.part) <= batch {
             let address = address_of(self.next / clients_a_socket(self.options.connections.sharing));
             let peer = self.host.connect(address, channels.into(), 0)?;
             self.clients[self.next] =
@@ -424,7 +428,7 @@ impl<'a> Generator<'a> {
     }
 
     fn settle(&mut self, client: u32, began_ns: u64, outcome: Result<(), Reason>) {
-        let batch = (client as usize * self.options.threads + self.part) / self.options.connections.batch.max(1);
+        let batch = self.options.batch_of(client as usize * self.options.threads + self.part);
         self.attempts.settled.push(Settled { batch, began_ns, ended_ns: self.run_state.now_ns(), outcome });
         self.run_state.settle(outcome.is_ok());
     }
@@ -496,7 +500,10 @@ impl<'a> Generator<'a> {
         let (sends_before_ns, then_ns) = match self.phase {
             Phase::Ramp => (u64::MAX, now_ns + RAMP_TURN_NS),
             Phase::Lead(span) => (span.end_ns, span.start_ns),
-            Phase::Measure(span) => (span.end_ns, span.end_ns),
+            Phase::Measure(span) => {
+                let burst_ns = self.run_state.burst_ns().filter(|&at_ns| at_ns > now_ns);
+                (span.end_ns, burst_ns.unwrap_or(span.end_ns))
+            }
             Phase::Drain(span) => (span.end_ns, span.end_ns + self.options.deadline.as_nanos() as u64),
             Phase::Leave { until_ns } => (0, until_ns.min(now_ns + RAMP_TURN_NS)),
             Phase::Done => (0, now_ns),

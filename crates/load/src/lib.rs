@@ -5,7 +5,9 @@
 //! charged with every packet of that second, and not only with the one that was under way (what G. Tene calls
 //! coordinated omission).
 //!
-//! [`Schedule`] and [`Meter`] are pure: times come in as arguments. [`load`] runs them over sockets.
+//! [`capacity`] searches for the greatest number of clients at which conditions on such a load hold.
+//!
+//! [`Schedule`], [`Search`] and [`Meter`] are pure: times come in as arguments. [`load`] runs them over sockets.
 #![forbid(unsafe_code)]
 
 mod meter;
@@ -23,8 +25,14 @@ mod server;
 mod sockets;
 mod usage;
 
+mod capacity;
+
 pub use hdrhistogram::Histogram;
 
+pub use capacity::{
+    Capacity, CapacityOptions, CapacityProgress, CapacityWarning, ClientRange, Condition, ConditionError, End, Knee,
+    Level, Measured, Outcome, Quantity, Search, Spread, Step, capacity,
+};
 pub use failures::{Failures, Reason};
 pub use generator::GeneratorError;
 pub use meter::{Counts, Meter, Span, Window};

@@ -55,6 +55,8 @@ pub struct Traffic {
 pub struct Connections {
     /// Clients that connect together; the next ones begin when these are connected or given up.
     pub batch: usize,
+    /// Clients that connect together while the others are measured, after a quarter of the duration; 0 for none.
+    pub burst: usize,
     /// Connections that take longer are given up.
     pub timeout: Duration,
     /// Assignment of sockets to clients.
@@ -100,14 +102,80 @@ impl Options {
         (rate_hz > 0.0).then(|| ((1e9 / rate_hz) as u64).max(1))
     }
 
-    /// Batches in which the clients connect.
+    /// Batches in which the clients connect; the burst is the last.
     pub fn batches(&self) -> usize {
-        self.clients.div_ceil(self.connections.batch.max(1))
+        self.batches_before_burst() + usize::from(self.burst() > 0)
     }
 
     /// Number of clients of batch `batch`.
     pub fn batch_clients(&self, batch: usize) -> usize {
+        if batch >= self.batches_before_burst() {
+            return if batch < self.batches() { self.burst() } else { 0 };
+        }
         let size = self.connections.batch.max(1);
-        self.clients.saturating_sub(batch * size).min(size)
+        (self.clients - self.burst()).saturating_sub(batch * size).min(size)
+    }
+
+    /// Batch of client `client`.
+    pub fn batch_of(&self, client: usize) -> usize {
+        let is_in_burst = client >= self.clients - self.burst();
+        if is_in_burst { self.batches_before_burst() } else { client / self.connections.batch.max(1) }
+    }
+
+    /// Clients of the burst; at least one client is there before it.
+    pub fn burst(&self) -> usize {
+        self.connections.burst.min(self.clients.saturating_sub(1))
+    }
+
+    fn batches_before_burst(&self) -> usize {
+        (self.clients - self.burst()).div_ceil(self.connections.batch.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(clients: usize, batch: usize, burst: usize) -> Options {
+        Options {
+            target: ([127, 0, 0, 1], 1).into(),
+            clients,
+            traffic: Traffic {
+                rate_hz: 1.0,
+                payload_bytes: STAMP_BYTES,
+                reply: Reply::Echo,
+                channels: 1,
+                reliable: 0.0,
+                throttle: false,
+                checksum: false,
+                range_coder: false,
+            },
+            connections: Connections { batch, burst, timeout: Duration::from_secs(1), sharing: Sharing::Own },
+            duration: Duration::from_secs(1),
+            threads: 1,
+            deadline: Duration::from_secs(1),
+            server_pid: None,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn every_client_is_in_one_batch_and_the_burst_is_the_last() {
+        for (clients, batch, burst, expected) in [
+            (50, 20, 0, &[20, 20, 10][..]),
+            (40, 20, 0, &[20, 20]),
+            (50, 20, 7, &[20, 20, 3, 7]),
+            (50, 20, 30, &[20, 30]),
+            (5, 20, 9, &[1, 4]),
+            (1, 20, 9, &[1]),
+        ] {
+            let options = options(clients, batch, burst);
+            let sizes: Vec<usize> = (0..options.batches()).map(|batch| options.batch_clients(batch)).collect();
+            assert_eq!(sizes, expected, "{clients} {batch} {burst}");
+            let mut counted = vec![0; options.batches()];
+            (0..clients).for_each(|client| counted[options.batch_of(client)] += 1);
+            assert_eq!(counted, expected, "{clients} {batch} {burst}");
+            assert_eq!(options.batch_clients(options.batches()), 0);
+        }
     }
 }

@@ -34,6 +34,8 @@ pub struct Report {
     /// Datagrams that the server's socket dropped in the whole run, while clients connected too; `None` if it is not on
     /// this machine.
     pub server_drops: Option<u64>,
+    /// Clients whose disconnection the server did not acknowledge: it may keep their slots until they time out.
+    pub remaining: usize,
     /// The generator's own CPU time.
     pub generator: GeneratorUse,
     /// True if the load was ended before its time.
@@ -204,6 +206,14 @@ impl Report {
             all.merge(&batch.failures);
         }
         all
+    }
+
+    /// Longest time from the start of a batch to a connection, in nanoseconds: of the burst, if there is one and a client
+    /// of it connected, else of all batches.
+    pub fn longest_connection_ns(&self) -> Option<u64> {
+        let last = |batch: &Batch| batch.times_ns.last().copied();
+        let burst = self.batches.last().filter(|_| self.options.burst() > 0).and_then(last);
+        burst.or_else(|| self.batches.iter().filter_map(last).max())
     }
 
     /// Times to all answers, in nanoseconds.

@@ -132,7 +132,7 @@ pub fn load(
 }
 
 /// Has the kernel allow as many descriptors as the clients need.
-fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
+pub(crate) fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
     let needed = match options.connections.sharing {
         Sharing::Own => options.clients as u64 + DESCRIPTORS_BESIDE,
         Sharing::Shared => DESCRIPTORS_BESIDE,
@@ -193,7 +193,7 @@ fn report(options: Options, state: &RunState, parts: Vec<Part>, seen: Seen, is_i
         .map(|batch| Batch { clients: options.batch_clients(batch), ..Batch::default() })
         .collect();
     let mut meter = Meter::new(0, options.deadline.as_nanos() as u64);
-    let (mut lost, mut wire, mut threads) = (Failures::default(), Wire::default(), Vec::new());
+    let (mut lost, mut wire, mut threads, mut remaining) = (Failures::default(), Wire::default(), Vec::new(), 0);
     for part in parts {
         for settled in &part.settled {
             let batch = &mut batches[settled.batch];
@@ -206,6 +206,7 @@ fn report(options: Options, state: &RunState, parts: Vec<Part>, seen: Seen, is_i
         lost.merge(&part.lost);
         wire = wire.plus(part.wire);
         threads.extend(part.usage);
+        remaining += part.remaining;
     }
     for batch in &mut batches {
         batch.times_ns.sort_unstable();
@@ -219,6 +220,7 @@ fn report(options: Options, state: &RunState, parts: Vec<Part>, seen: Seen, is_i
         wire,
         server,
         server_drops: None,
+        remaining,
         generator: GeneratorUse { threads },
         is_interrupted,
         options,

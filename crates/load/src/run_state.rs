@@ -8,6 +8,8 @@ use crate::options::Options;
 
 /// Between the last connection and what is measured: time to take the counts that are to be subtracted.
 const LEAD: Duration = Duration::from_millis(50);
+/// The burst connects after the duration divided by this: the first part shows the server without it.
+const BURST_AFTER: u64 = 4;
 /// Time that is not known yet.
 const NEVER: u64 = u64::MAX;
 
@@ -16,6 +18,8 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct RunState {
     started: Instant,
     duration_ns: u64,
+    /// Number of the batch that connects while the others are measured.
+    burst: Option<usize>,
     /// Number of clients in each batch.
     batches: Vec<usize>,
     batch: AtomicUsize,
@@ -33,6 +37,7 @@ impl RunState {
         RunState {
             started: Instant::now(),
             duration_ns: options.duration.as_nanos() as u64,
+            burst: (options.burst() > 0).then(|| options.batches() - 1),
             batch: AtomicUsize::new(0),
             unsettled: AtomicUsize::new(batches.first().copied().unwrap_or(0)),
             batches,
@@ -50,7 +55,16 @@ impl RunState {
 
     /// The batch that may connect.
     pub fn batch(&self) -> usize {
-        self.batch.load(Ordering::Acquire)
+        match self.burst.zip(self.burst_ns()) {
+            Some((burst, at_ns)) if self.now_ns() >= at_ns => burst,
+            _ => self.batch.load(Ordering::Acquire),
+        }
+    }
+
+    /// Time at which the burst connects, as soon as it is known; `None` if there is none.
+    pub fn burst_ns(&self) -> Option<u64> {
+        self.burst?;
+        Some(self.span()?.start_ns + self.duration_ns / BURST_AFTER)
     }
 
     /// Clients that are connected, and clients that are not and will not be.
@@ -62,11 +76,12 @@ impl RunState {
     /// measured.
     pub fn settle(&self, is_connected: bool) {
         if is_connected { &self.connected } else { &self.failed }.fetch_add(1, Ordering::Relaxed);
-        if self.unsettled.fetch_sub(1, Ordering::AcqRel) > 1 {
+        // Nothing waits for those of the burst.
+        if self.span().is_some() || self.unsettled.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
         let next = self.batch.load(Ordering::Acquire) + 1;
-        match self.batches.get(next) {
+        match self.batches.get(next).filter(|_| self.burst != Some(next)) {
             Some(&clients) => {
                 // In this order: a thread that sees the new batch settles clients of it.
                 self.unsettled.store(clients, Ordering::Release);

@@ -7,6 +7,16 @@ use prony_stats::samples::{Benchmark, Circumstances, Metadata, Run, Samples, Sub
 
 use crate::report::Report;
 
+/// This machine and program, as samples name them.
+pub(crate) fn circumstances(version: &str, warnings: Vec<String>) -> Circumstances {
+    Circumstances {
+        prony_version: version.to_owned(),
+        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+        warnings,
+        ..Circumstances::default()
+    }
+}
+
 impl Report {
     /// The report as samples of one process: of each window the median and the 99th percentile of the times to
     /// answers and the server's CPU time a second, and of each client the time to its connection.
@@ -14,6 +24,13 @@ impl Report {
     /// `version`: of the program that measured; `warnings`: what to know before the numbers are trusted. `None` if
     /// nothing was measured.
     pub fn samples(&self, version: &str, warnings: Vec<String>) -> Option<Samples> {
+        let benchmarks = self.benchmarks();
+        let circumstances = circumstances(version, warnings);
+        (!benchmarks.is_empty()).then_some(Samples { benchmarks, circumstances: Some(circumstances) })
+    }
+
+    /// What [`Report::samples`] has, without the circumstances.
+    pub(crate) fn benchmarks(&self) -> Vec<Benchmark> {
         let quantile = |q: f64| -> Vec<f64> {
             let windows = self.meter.windows().iter().filter(|window| !window.latency.is_empty());
             windows.map(|window| window.latency.value_at_quantile(q) as f64 / 1e9).collect()
@@ -26,15 +43,7 @@ impl Report {
             ("load connect", "connect", connects),
             ("load server cpu", "server_cpu_s_per_s", cpu),
         ];
-        let benchmarks: Vec<Benchmark> =
-            values.into_iter().filter_map(|(name, metric, values)| self.benchmark(name, metric, values)).collect();
-        let circumstances = Circumstances {
-            prony_version: version.to_owned(),
-            machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
-            warnings,
-            ..Circumstances::default()
-        };
-        (!benchmarks.is_empty()).then_some(Samples { benchmarks, circumstances: Some(circumstances) })
+        values.into_iter().filter_map(|(name, metric, values)| self.benchmark(name, metric, values)).collect()
     }
 
     fn benchmark(&self, name: &str, metric: &str, mut values: Vec<f64>) -> Option<Benchmark> {
@@ -54,6 +63,7 @@ impl Report {
         let of = |name: &str, value: &dyn ToString| (name.to_owned(), value.to_string());
         BTreeMap::from([
             of("clients", &options.clients),
+            of("burst", &options.burst()),
             of("rate_hz", &traffic.rate_hz),
             of("payload_bytes", &traffic.payload_bytes),
             of("reply_bytes", &traffic.reply.bytes(traffic.payload_bytes)),

@@ -1,11 +1,12 @@
 //! `prony load`: many clients of a server, at times that are fixed beforehand.
 
+mod capacity;
+mod errors;
+
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use prony_load::{
-    Connections, GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Traffic, Warning,
-};
+use prony_load::{Connections, Options, Report, Sharing, Traffic, Warning};
 use prony_machine::Interrupt;
 
 use prony_report::{json, text};
@@ -16,6 +17,7 @@ use crate::failure::Failure;
 use crate::numbers::random;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
+use errors::failure;
 
 /// Makes the load, answers and says how it went.
 ///
@@ -23,6 +25,9 @@ use crate::progress::ProgressLine;
 /// What kept it from running, such as a server that accepts no connection.
 pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
+    if !args.capacity.until.is_empty() {
+        return capacity::run(args, options);
+    }
     // Made before anything is measured, so that a path that cannot be written is reported immediately.
     let mut file = args.output.as_deref().map(|path| NewFile::create(path, args.force)).transpose()?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
@@ -30,10 +35,10 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     prony_load::limit_panic_messages();
     let mut line = ProgressLine::new(true);
     let report = prony_load::load(&options, || interrupt.is_requested(), &mut |progress| {
-        line.show_text(&text::load::progress(&options, progress));
+        line.show_text(&text::load::progress(options.clients, options.duration, progress));
     });
     drop(line);
-    let report = report.map_err(|error| failure(args, &error))?;
+    let report = report.map_err(|error| failure(&args.connect, &error))?;
     let warnings: Vec<String> = report.warnings().iter().map(text::load::warning).collect();
     if let (Some(mut file), Some(path)) = (file.take(), &args.output) {
         match report.samples(env!("CARGO_PKG_VERSION"), warnings.clone()) {
@@ -60,9 +65,20 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
 }
 
 fn options(args: &EnetArgs) -> Result<Options, Failure> {
+    let (low, high, burst) = (args.clients.low, args.clients.high, args.connections.burst);
+    if low < high && args.capacity.until.is_empty() {
+        return Err(Failure::new(format!(
+            "--clients: expected one number without --until, found the range {low}..{high}"
+        ))
+        .hint("add a condition, such as --until 'p99<50ms'"));
+    }
+    if burst >= low {
+        return Err(Failure::new(format!("--burst ({burst}) is not below --clients ({low})"))
+            .hint("the clients of the burst are among --clients; the others are there before it"));
+    }
     Ok(Options {
         target: resolve(&args.connect)?,
-        clients: args.clients,
+        clients: high,
         traffic: Traffic {
             rate_hz: args.traffic.rate,
             payload_bytes: args.traffic.payload,
@@ -75,6 +91,7 @@ fn options(args: &EnetArgs) -> Result<Options, Failure> {
         },
         connections: Connections {
             batch: args.connections.batch,
+            burst,
             timeout: args.connections.connect_timeout,
             sharing: if args.connections.shared_socket { Sharing::Shared } else { Sharing::Own },
         },
@@ -110,32 +127,6 @@ fn exit(report: &Report, loss_max: f64) -> Exit {
         (true, _) => Exit::NotTrusted,
         (false, true) => Exit::Finding,
         (false, false) => Exit::Good,
-    }
-}
-
-fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
-    let server = &args.connect;
-    match error {
-        LoadError::NoConnection { failures } => {
-            let failure = Failure::new(format!("no client connected to {server}: {}", text::load::failures(failures)));
-            match failures.of(Reason::PortClosed) > 0 {
-                true => failure.hint("start the server first; `ss -uln` lists listening ports"),
-                false => failure
-                    .hint("check that it is an ENet 1.3 server, and that --checksum and --compress match its settings"),
-            }
-        }
-        LoadError::Descriptors { .. } => Failure::new(error.to_string()).hint(
-            "use --shared-socket, one socket for 2,048 clients, or raise \
-                                                  `ulimit -Hn`",
-        ),
-        LoadError::NoServer { .. } => {
-            Failure::new(error.to_string()).hint("--server-pid must be a process on this machine; omit it otherwise")
-        }
-        LoadError::Generator(GeneratorError::Socket { source: SocketError::Io(_), .. }) => {
-            let failure = Failure::new(format!("cannot connect to {server}: {error}"));
-            failure.hint("one address has ports for about 28,000 sockets; --shared-socket needs fewer")
-        }
-        LoadError::Generator(_) => Failure::new(format!("cannot load {server}: {error}")),
     }
 }
 

@@ -112,6 +112,100 @@ fn wrong_words_are_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_burst_connects_while_the_others_are_measured() {
+    let server = Server::stock(&["--poll-hz", "1000"]);
+    let answer = json(&load(server.port, &[&FIFTY[..], &["--burst", "20", "--json"]].concat()));
+    assert_eq!((&answer["setup"]["burst"], &answer["connect"]["connected"]), (&20.into(), &50.into()), "{answer}");
+    let sizes: Vec<u64> = answer["connect"]["batches"]
+        .as_array()
+        .expect("batches")
+        .iter()
+        .filter_map(|batch| batch["connected"].as_u64())
+        .collect();
+    assert_eq!(sizes, [30, 20]);
+    // 30 clients send in the whole second, those of the burst at most in what is left of it.
+    let sent = answer["packets"]["sent"].as_u64().expect("a number");
+    assert!((600..=900).contains(&sent), "{answer}");
+    assert_eq!(answer["packets"]["reply_ratio"], 1.0);
+}
+
+/// Short steps whose outcome does not depend on how busy the machine is: only slots are missing.
+const SEARCH: [&str; 13] = [
+    "--until",
+    "max<3600s",
+    "--rate",
+    "20",
+    "--reliable",
+    "--duration",
+    "100ms",
+    "--deadline",
+    "1m",
+    "--connect-timeout",
+    "2s",
+    "--settle",
+    "1ms",
+];
+
+#[test]
+fn the_capacity_of_a_server_with_few_slots_is_their_number() {
+    let server = Server::stock(&["--slots", "40", "--poll-hz", "1000"]);
+    let folder = TempDir::new().expect("a folder");
+    let [svg, html, samples] = ["c.svg", "c.html", "c.json"].map(|name| folder.path().join(name).display().to_string());
+    let pid = server.pid().to_string();
+    let more = ["--clients", "10..80", "--until", "loss<100%", "--precision", "20%", "--server-pid", &pid, "--json"];
+    let files = ["--svg", &svg, "--export-html", &html, "-o", &samples];
+    let output = load(server.port, &[&SEARCH[..], &more, &files].concat());
+    let answer = json(&output);
+    assert_eq!((&answer["answer"]["kind"], &answer["end"]), (&"found".into(), &"decided".into()), "{answer}");
+    let at = |name: &str| answer["answer"]["clients"][name].as_f64().expect("a number");
+    assert!((36.0..45.0).contains(&at("estimate")), "{answer}");
+    assert!(at("low") <= 41.0 && at("high") >= 40.0 && at("high") - at("low") <= 11.0, "{answer}");
+    assert!(answer["curve"][0]["server_share_per_client"]["n"].as_u64() == Some(1), "{answer}");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("slots may limit the server"), "{}", text(&output.stderr));
+
+    let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
+    assert!(read(&svg).contains("latency by number of clients"));
+    assert!(read(&html).contains("Server CPU per client"));
+    assert!(read(&samples).contains("load latency p99, 10 clients"));
+}
+
+#[test]
+fn a_range_that_holds_or_does_not_is_reported_as_that() {
+    let few = Server::stock(&["--slots", "1", "--poll-hz", "1000"]);
+    let output = load(few.port, &[&SEARCH[..], &["--clients", "2..4"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).starts_with("none: max < 3,600 s does not hold for 2 clients"), "{output:?}");
+
+    let enough = Server::stock(&["--poll-hz", "1000"]);
+    let output = load(enough.port, &[&SEARCH[..], &["--clients", "2..4"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).starts_with("not reached: 4 clients hold max < 3,600 s"), "{output:?}");
+
+    let output = load(enough.port, &[&SEARCH[..], &["--clients", "2..4", "--steps-max", "1"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output.stderr).contains("wider than requested after 1 step"), "{output:?}");
+}
+
+#[test]
+fn a_search_that_cannot_be_is_refused_with_the_next_step() {
+    for (words, expected) in [
+        (&["--clients", "5..10"][..], "hint: add a condition"),
+        (&["--clients", "10..5", "--until", "p99<1ms"], "LOW (10) is not below HIGH (5)"),
+        (&["--clients", "5..10", "--until", "p99<1"], "such as 50ms"),
+        (&["--clients", "5..10", "--until", "p99<1ms", "--rate", "0"], "no answers are requested"),
+        (&["--clients", "5", "--burst", "5"], "--burst (5) is not below --clients (5)"),
+        (&["--precision", "5%"], "--until"),
+    ] {
+        let output = load(closed_port(), words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(text(&output.stderr).contains(expected), "{words:?}: {}", text(&output.stderr));
+    }
+    let gone = load(closed_port(), &["--clients", "5..10", "--until", "p99<1ms"]);
+    assert!(text(&gone.stderr).starts_with("error: no client connected to"), "{}", text(&gone.stderr));
+}
+
+#[test]
 fn packets_of_several_channels_may_be_lost_as_far_as_is_allowed() {
     let server = Server::stock(&["--poll-hz", "1000"]);
     let words = [&FIFTY[..], &["--json", "--channels", "3", "--throttle", "--loss-max", "100%"]].concat();

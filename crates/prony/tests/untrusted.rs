@@ -80,7 +80,15 @@ const ROWS: &[Row] = &[
     ("bench", &[&["'HOSTILE'", "true"], &["sh FAILING", "sh FAILING"], &["--demo", "DEMO", "/bin/true", "'HOSTILE'"]]),
     ("selftest", &[&["'HOSTILE'"]]),
     ("work", &[]),
-    ("load enet", &[&["--connect", "HOSTILE"], &["--connect", "127.0.0.1:9", "-o", "HOSTILE/x"]]),
+    (
+        "load enet",
+        &[
+            &["--connect", "HOSTILE"],
+            &["--connect", "127.0.0.1:9", "-o", "HOSTILE/x"],
+            &["--connect", "127.0.0.1:9", "--clients", "1..2", "--until", "HOSTILE"],
+            &["--connect", "127.0.0.1:9", "--clients", "1..2", "--until", "p9<1s", "--svg", "HOSTILE/x"],
+        ],
+    ),
     ("load nic", &[&["--rate", "HOSTILE", "--", "true"], &["--size", "HOSTILE", "--", "true"]]),
     ("nic", &[&["--rate", "HOSTILE"]]),
     ("nic trace", &[&["--size", "HOSTILE"], &["--for", "HOSTILE"]]),

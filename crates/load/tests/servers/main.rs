@@ -26,7 +26,8 @@ const TRAFFIC: Traffic = Traffic {
     checksum: false,
     range_coder: false,
 };
-const CONNECTIONS: Connections = Connections { batch: 20, timeout: Duration::from_secs(60), sharing: Sharing::Own };
+const CONNECTIONS: Connections =
+    Connections { batch: 20, burst: 0, timeout: Duration::from_secs(60), sharing: Sharing::Own };
 
 /// Fifty clients for a second. Waits are long: a machine that is busy may be slow, and loses nothing.
 fn options(port: u16) -> Options {

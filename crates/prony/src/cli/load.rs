@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand};
-use prony_load::{Reply, STAMP_BYTES};
+use prony_load::{ClientRange, Condition, Reply, STAMP_BYTES};
 
 use super::nic::LoadNicArgs;
 use crate::numbers::duration;
@@ -31,16 +31,18 @@ Examples:
   prony load enet --connect [::1]:7777 --clients 8000 --threads 2 --batch 500
   prony load enet --connect game.lan:7777 --clients 200 --rate 20 --payload 64 --reply 400 --reliable 20%
   prony load enet --connect 127.0.0.1:7777 --clients 500 --rate 0 --server-pid 4711    connections only
+  prony load enet --connect 127.0.0.1:7777 --clients 100..5000 --until 'p99<50ms' --until 'loss<0.1%' --duration 3s
 
 The server must answer each packet with one that begins with the same first 16 bytes, as subjects/enet-echo does.
 Clients send on a fixed schedule, and latency is measured from the time at which a packet should have been sent, so a
 server that stalls is charged with every packet of the stall (no coordinated omission).
 
 Exit codes:
-  0  all clients connected, none was lost, and all but --loss-max of the packets were answered in time
-  1  clients failed to connect or were lost, or too few packets were answered
+  0  all clients connected, none was lost, and all but --loss-max of the packets were answered in time;
+     with --until: a number of clients was found, or the whole range holds
+  1  clients failed to connect or were lost, or too few packets were answered; with --until: no number of the range holds
   2  could not run, or no client connected
-  3  the generator was the bottleneck, or it was interrupted";
+  3  the generator was the bottleneck, or it was interrupted; with --until also: the interval is wider than --precision";
 
 /// Load an ENet server with many clients that send on a fixed schedule.
 #[derive(Debug, Args)]
@@ -49,10 +51,10 @@ pub struct EnetArgs {
     /// Address of the server
     #[arg(long, value_name = "HOST:PORT")]
     pub connect: String,
-    /// Number of clients
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
-    pub clients: usize,
-    /// Duration of the measurement, after all clients have connected or failed
+    /// Number of clients; with --until the range to search
+    #[arg(long, value_name = "N|LOW..HIGH", default_value = "100", value_parser = clients)]
+    pub clients: ClientRange,
+    /// Duration of the measurement, after all clients have connected or failed; with --until of each step
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub duration: Duration,
 
@@ -62,6 +64,8 @@ pub struct EnetArgs {
     pub connections: ConnectionArgs,
     #[command(flatten)]
     pub measurement: MeasurementArgs,
+    #[command(flatten)]
+    pub capacity: CapacityArgs,
 
     /// Number of threads over which clients are distributed
     #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "Execution")]
@@ -118,6 +122,9 @@ pub struct ConnectionArgs {
     /// Connect clients in batches of this size; the next batch starts when the last has connected or failed
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = count, help_heading = "Connections")]
     pub batch: usize,
+    /// Let N of the clients connect at once while the others are measured, after a quarter of --duration
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = burst, help_heading = "Connections")]
+    pub burst: usize,
     /// Timeout of a connection attempt
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Connections")]
     pub connect_timeout: Duration,
@@ -143,6 +150,30 @@ pub struct MeasurementArgs {
     pub server_pid: Option<u32>,
 }
 
+/// Search for the greatest number of clients at which conditions hold.
+#[derive(Debug, Args)]
+pub struct CapacityArgs {
+    /// Search for the greatest number of clients at which QUANTITY stays below VALUE: pNN, median, max, connect (a time) or
+    /// loss (a percentage); repeat it for several, which must all hold
+    #[arg(long, value_name = "QUANTITY<VALUE", value_parser = condition, conflicts_with = "loss_max", help_heading = "Capacity")]
+    pub until: Vec<Condition>,
+    /// End the search when the 95 % interval is narrower than this share of the estimate
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share, requires = "until", help_heading = "Capacity")]
+    pub precision: f64,
+    /// End the search after this number of steps
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = count, requires = "until", help_heading = "Capacity")]
+    pub steps_max: usize,
+    /// Pause after a step whose clients could not all connect or disconnect, until the server has dropped them
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, requires = "until", help_heading = "Capacity")]
+    pub settle: Duration,
+    /// Draw latency by number of clients in FILE
+    #[arg(long, value_name = "FILE", requires = "until", help_heading = "Output")]
+    pub svg: Option<PathBuf>,
+    /// Write a page to FILE: answer, curves of latency and CPU per client, table
+    #[arg(long, visible_alias = "html", value_name = "FILE", requires = "until", help_heading = "Output")]
+    pub export_html: Option<PathBuf>,
+}
+
 /// More clients than anybody's ports suffice for are a slip of the hand.
 const COUNT_MAX: usize = 1_000_000;
 /// A packet every microsecond: what is more is a slip of the hand too.
@@ -153,6 +184,28 @@ const PACKET_BYTES_MAX: usize = 32 << 20;
 fn count(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=COUNT_MAX).contains(number));
     number.ok_or_else(|| format!("expected a whole number from 1 to {COUNT_MAX}"))
+}
+
+/// Reads `500` or `100..5000`.
+fn clients(text: &str) -> Result<ClientRange, String> {
+    let expected = |_| format!("expected a whole number from 1 to {COUNT_MAX}, or two of them as LOW..HIGH");
+    let Some((low, high)) = text.split_once("..") else {
+        let clients = count(text).map_err(expected)?;
+        return Ok(ClientRange { low: clients, high: clients });
+    };
+    let (low, high) = (count(low).map_err(expected)?, count(high).map_err(expected)?);
+    if low >= high {
+        return Err(format!("LOW ({low}) is not below HIGH ({high})"));
+    }
+    Ok(ClientRange { low, high })
+}
+
+fn burst(text: &str) -> Result<usize, String> {
+    if text == "0" { Ok(0) } else { count(text) }
+}
+
+fn condition(text: &str) -> Result<Condition, String> {
+    text.parse().map_err(|error: prony_load::ConditionError| error.to_string())
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -185,6 +238,17 @@ fn share(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clients_are_a_number_or_a_range() {
+        assert_eq!(clients("8000"), Ok(ClientRange { low: 8000, high: 8000 }));
+        assert_eq!(clients("100..5000"), Ok(ClientRange { low: 100, high: 5000 }));
+        for wrong in ["", "..", "0..5", "5..", "..5", "5..5", "9..5", "1..=5", "1...5", "1-5", "1..1000001"] {
+            assert!(clients(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((burst("0"), burst("500"), burst("-1").is_err()), (Ok(0), Ok(500), true));
+        assert!(condition("p99<50ms").is_ok() && condition("p99").is_err_and(|error| error.contains("p99<50ms")));
+    }
 
     #[test]
     fn numbers_out_of_range_are_refused() {

@@ -22,6 +22,8 @@ pub struct LoadDocument {
     wire: Wire,
     server: Option<Server>,
     server_drops: Option<u64>,
+    /// Clients whose disconnection the server did not acknowledge.
+    remaining: usize,
     generator: Vec<Cpu>,
     interrupted: bool,
     warnings: Vec<String>,
@@ -37,6 +39,7 @@ struct Setup {
     channels: u8,
     reliable: f64,
     batch: usize,
+    burst: usize,
     shared_socket: bool,
     threads: usize,
     throttle: bool,
@@ -168,6 +171,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
             channels: options.traffic.channels,
             reliable: options.traffic.reliable,
             batch: options.connections.batch,
+            burst: options.burst(),
             shared_socket: options.connections.sharing == Sharing::Shared,
             threads: options.threads,
             throttle: options.traffic.throttle,
@@ -224,6 +228,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
             }
         }),
         server_drops: report.server_drops,
+        remaining: report.remaining,
         generator: report.generator.threads.iter().map(|&usage| cpu(usage, measured_s)).collect(),
         interrupted: report.is_interrupted,
         warnings: warnings.to_vec(),

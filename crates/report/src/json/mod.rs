@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bisect;
+pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod demo;

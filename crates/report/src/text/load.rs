@@ -1,17 +1,18 @@
 //! The answer of `prony load` as a person reads it.
 
 use std::fmt::Write;
+use std::time::Duration;
 
-use prony_load::{Failures, Histogram, Options, Progress, Reason, Report, Warning};
+use prony_load::{Failures, Histogram, Progress, Reason, Report, Warning};
 use prony_text::{bytes, count, significant, thousands};
 
 /// Progress of a load on one line.
-pub fn progress(options: &Options, progress: Progress) -> String {
+pub fn progress(clients: usize, duration: Duration, progress: Progress) -> String {
     let Progress { connected, failed, measured_s } = progress;
     let failed = if failed > 0 { format!(", {} failed", thousands(failed)) } else { String::new() };
-    let connected = format!("{} of {} clients{failed}", thousands(connected), thousands(options.clients as u64));
+    let connected = format!("{} of {} clients{failed}", thousands(connected), thousands(clients as u64));
     match measured_s {
-        Some(seconds) => format!("{connected}, {seconds:.0} of {} s", significant(options.duration.as_secs_f64())),
+        Some(seconds) => format!("{connected}, {seconds:.0} of {} s", significant(duration.as_secs_f64())),
         None => format!("{connected}, connecting"),
     }
 }
@@ -26,7 +27,7 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
 }
 
