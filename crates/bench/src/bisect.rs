@@ -29,7 +29,7 @@ pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};
 
-use crate::demo::{Build, DemoEnded, DemoOptions, DemoSource, bench_demo};
+use crate::demo::{Build, DemoEnded, DemoOptions, DemoSource, FrameKind, bench_demo};
 use crate::report::Event;
 use log::Log;
 
@@ -657,6 +657,9 @@ impl<'a> Run<'a> {
             duet_cpu: self.options.duet_cpu,
             threshold,
             seed: self.options.seed ^ position as u64,
+            frames: Some(FrameKind::All),
+            until_divergence: false,
+            profile: false,
             machine: self.options.machine.clone(),
             tuning: self.options.tuning.clone(),
         };
@@ -665,7 +668,8 @@ impl<'a> Run<'a> {
         let report = bench_demo(&options, self.interrupt, &mut |event| progress(Progress::Comparing(commit, event)));
         self.keep(position, &report.samples);
         match report.ended {
-            DemoEnded::Complete => Ok(compared(report.outcome.as_ref(), threshold)),
+            // All frames are requested, of which there are some or none.
+            DemoEnded::Complete | DemoEnded::NoFrame(..) => Ok(compared(report.outcome.as_ref(), threshold)),
             DemoEnded::Interrupted => Err(Stop::Interrupted),
             DemoEnded::Replay(_, error) => not_replayed(&error),
             DemoEnded::Diverged(build, report) => {

@@ -1,13 +1,20 @@
 //! Two builds on one demo: each pair is one replay of either, in random order, and frame i did the same
 //! work in both.
 
+mod chosen;
+mod frame_times;
+mod left;
+mod profiled;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use prony_machine::Interrupt;
 use prony_replay::Warning as ReplayWarning;
-use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict};
+use prony_replay::{
+    ComparisonOptions, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict,
+};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -18,6 +25,13 @@ use crate::duet::on_cpu;
 use crate::options::circumstances;
 use crate::report::{Event, Round};
 use crate::sample::{self, Measure};
+use crate::until_divergence::UntilDivergence;
+
+use chosen::Choice;
+pub use chosen::{FrameKind, JudgedFrames};
+use frame_times::FrameTimes;
+use left::Left;
+pub use profiled::{ProfileError, ProfiledBuilds};
 
 /// One of the two builds.
 #[derive(Debug, Clone)]
@@ -41,6 +55,8 @@ pub struct DemoSource {
     pub keep_variables: Vec<OsString>,
     /// Source of the files that the recorded server only read.
     pub files: FileOptions,
+    /// Comparison of the outputs of a build with the recorded ones.
+    pub comparison: ComparisonOptions,
 }
 
 impl DemoSource {
@@ -49,6 +65,7 @@ impl DemoSource {
         ReplayOptions {
             trust: TrustOptions { trusted: self.trusted, keep_variables: self.keep_variables.clone() },
             files: self.files.clone(),
+            comparison: self.comparison.clone(),
             limits: self.limits,
             ..ReplayOptions::to_measure(self.path.clone(), command)
         }
@@ -77,6 +94,12 @@ pub struct DemoOptions {
     pub threshold: f64,
     /// Seed for the order of replays: equal seed, equal draws.
     pub seed: u64,
+    /// Frames that are judged; `None`: those that suit the demo.
+    pub frames: Option<FrameKind>,
+    /// Profile further replays of both builds.
+    pub profile: bool,
+    /// Compare the frames before a divergence, where a build leaves the recording.
+    pub until_divergence: bool,
     /// Facts of the machine, for the samples.
     pub machine: Value,
     /// Tuning of the machine, for the samples.
@@ -117,8 +140,20 @@ pub enum DemoEnded {
     Interrupted,
     /// A replay could not be run.
     Replay(usize, ReplayError),
-    /// A build left the recording, so that its frames are not those of the other.
+    /// A build left the recording, so that its frames are those of the other up to there only.
     Diverged(usize, Box<ReplayReport>),
+    /// The demo has no frame of the requested kind, of this number of frames.
+    NoFrame(FrameKind, u64),
+}
+
+impl DemoEnded {
+    /// The build that diverged or could not be replayed.
+    pub fn build(&self) -> Option<usize> {
+        match self {
+            DemoEnded::Replay(build, _) | DemoEnded::Diverged(build, _) => Some(*build),
+            DemoEnded::Complete | DemoEnded::Interrupted | DemoEnded::NoFrame(..) => None,
+        }
+    }
 }
 
 /// Result of a bench of replays.
@@ -126,10 +161,17 @@ pub enum DemoEnded {
 pub struct DemoReport {
     /// Every replay, whatever came of it.
     pub samples: Samples,
-    /// Outcome of B relative to A, or to A at the threshold; `None` without a pair.
+    /// Outcome of B relative to A, or to A at the threshold; `None` without a pair. Of the frames in `until` if there are
+    /// any, which is no verdict on the builds.
     pub outcome: Option<Outcome>,
     /// Frame by frame; `None` without a pair, or with other numbers of frames, and the reason.
     pub frames: Result<FrameComparison, frames::FrameError>,
+    /// Frames that were judged, if not all of them.
+    pub judged: Option<JudgedFrames>,
+    /// Part of the demo that was compared, where a build diverged and both had frames before.
+    pub until: Option<UntilDivergence>,
+    /// Which functions account for the difference; `None` where that was not requested, or without a pair.
+    pub profile: Option<Result<ProfiledBuilds, ProfileError>>,
     /// Number of complete pairs of replays, one of each build.
     pub pairs: usize,
     /// Seconds from the first pair to the last.
@@ -151,7 +193,16 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
         let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;
         Ok([a, b])
     });
-    let measured = opened.and_then(|mut builds| bench.measure(&mut builds, interrupt, events));
+    let measured = opened.and_then(|mut builds| {
+        if options.frames != Some(FrameKind::All) {
+            // Frame 0 ends with the first wait of the server, and is not timed.
+            let activity = builds[0].frame_activity().map_err(|error| DemoEnded::Replay(0, error))?;
+            bench.times.activity = activity.into_iter().skip(1).collect();
+        }
+        bench.measure(&mut builds, interrupt, events)?;
+        bench.profile = bench.profiled(&mut builds, interrupt, events);
+        Ok(())
+    });
     bench.report(measured.err().unwrap_or(DemoEnded::Complete))
 }
 
@@ -161,8 +212,10 @@ struct Replays<'a> {
     budget_s: f64,
     judge: ReplayJudge,
     decided: Option<Outcome>,
-    /// Frame times in seconds of each build's replays, in pairs.
-    frames: [Vec<Vec<f64>>; 2],
+    times: FrameTimes,
+    /// The first divergence, and the entries of the list of frame times before it, which alone are compared.
+    left: Option<Left>,
+    profile: Option<Result<ProfiledBuilds, ProfileError>>,
     benchmarks: [Benchmark; 2],
     pairs: usize,
     elapsed_s: f64,
@@ -226,7 +279,9 @@ impl<'a> Replays<'a> {
             budget_s: options.plan.budget_s,
             judge: ReplayJudge::new(options.plan),
             decided: None,
-            frames: [Vec::new(), Vec::new()],
+            times: FrameTimes::new(),
+            left: None,
+            profile: None,
             benchmarks: [benchmark(a, ""), benchmark(b, suffix)],
             pairs: 0,
             elapsed_s: 0.0,
@@ -247,10 +302,11 @@ impl<'a> Replays<'a> {
             let begun = Instant::now();
             for (build, replayer) in builds.iter_mut().enumerate() {
                 go_on(interrupt)?;
-                let mut run = self.take(build, replayer.replay(&mut |_| ()))?;
-                run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
-                self.benchmarks[build].runs.push(run);
+                let report = replayer.replay(&mut |_| ());
+                let run = self.take(build, report, replayer.frames())?;
+                self.benchmarks[build].runs.push(as_warmup(run));
             }
+            self.announce(events);
             pair_s = begun.elapsed().as_secs_f64();
         }
         let may_stretch = self.options.stretches && self.options.runs.is_none();
@@ -261,7 +317,10 @@ impl<'a> Replays<'a> {
         }
         let begun = Instant::now();
         while self.decided.is_none() && self.options.runs.is_none_or(|runs| self.pairs < runs) {
-            self.pair(builds, interrupt)?;
+            if !self.pair(builds, interrupt)? {
+                self.announce(events);
+                continue;
+            }
             self.elapsed_s = begun.elapsed().as_secs_f64();
             self.pairs_done_s.push(self.elapsed_s);
             if self.options.runs.is_none() {
@@ -284,7 +343,16 @@ impl<'a> Replays<'a> {
         Ok(())
     }
 
-    fn pair(&mut self, builds: &mut [Replayer; 2], interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
+    /// Reports a divergence that was found before the first pair.
+    fn announce(&mut self, events: &mut dyn FnMut(Event)) {
+        if let Some(left) = self.left.as_mut().filter(|left| !left.is_announced) {
+            left.is_announced = true;
+            events(Event::Diverged(left.until()));
+        }
+    }
+
+    /// A pair of replays. False, and one more warm-up, if it is the first to show that a build diverges.
+    fn pair(&mut self, builds: &mut [Replayer; 2], interrupt: Option<&Interrupt>) -> Result<bool, DemoEnded> {
         let order = if self.seed.coin() { [0, 1] } else { [1, 0] };
         go_on(interrupt)?;
         let mut reports: [Option<Replay>; 2] = match self.options.duet_cpu {
@@ -292,6 +360,7 @@ impl<'a> Replays<'a> {
             None => [None, None],
         };
         let mut both = [None, None];
+        let is_whole = self.left.is_none();
         for (place, build) in order.into_iter().enumerate() {
             let report = match reports[build].take() {
                 Some(report) => report,
@@ -300,30 +369,83 @@ impl<'a> Replays<'a> {
                     builds[build].replay(&mut |_| ())
                 }
             };
-            let mut run = self.take(build, report)?;
+            let mut run = self.take(build, report, builds[build].frames())?;
             if let Some(measured) = &mut run.measured {
                 (measured.pair, measured.place) = (Some(self.pairs as u64), Some(place as u64));
             }
             self.benchmarks[build].runs.push(run.clone());
             both[build] = Some(run);
         }
-        let [Some(a), Some(b)] = both.map(|run| run.and_then(|run| run.measured)) else { return Ok(()) };
+        if is_whole && self.left.is_some() {
+            for benchmark in &mut self.benchmarks {
+                if let Some(run) = benchmark.runs.pop() {
+                    benchmark.runs.push(as_warmup(run));
+                }
+            }
+            return Ok(false);
+        }
+        let [Some(a), Some(b)] = both.map(|run| run.and_then(|run| run.measured)) else { return Ok(false) };
         let [a_s, b_s] = [&a, &b].map(|of| of.frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<f64>>());
         let wall = [a, b].map(|of| of.wall_s.unwrap_or(f64::NAN));
+        self.add([a_s, b_s], wall)?;
+        self.pairs += 1;
+        Ok(true)
+    }
+
+    /// Judges the frames of a pair, in seconds.
+    fn add(&mut self, both_s: [Vec<f64>; 2], wall_s: [f64; 2]) -> Result<(), DemoEnded> {
+        // The first replay of A, a warm-up where there are any.
+        let first = self.benchmarks[0].runs.first().and_then(|run| run.measured.as_ref());
+        let first_ns = first.map_or(&[][..], |measured| &measured.frame_ns);
+        let first_s: Vec<f64> = first_ns.iter().take(both_s[0].len()).map(|&ns| ns as f64 / 1e9).collect();
+        let choice = self.times.choose(self.options.frames, &first_s);
+        if choice.is_empty() && !both_s[0].is_empty() {
+            return Err(DemoEnded::NoFrame(choice.kind, choice.counts()[1]));
+        }
+        let [a_s, b_s] = both_s.each_ref().map(|frames_s| choice.select(frames_s));
         let scale = self.options.threshold.exp();
         let a_at_threshold_s: Vec<f64> = a_s.iter().map(|seconds| seconds * scale).collect();
-        self.judge.push(&a_at_threshold_s, &b_s, Ratio::of(wall[0] * scale, wall[1]));
-        self.frames[0].push(a_s);
-        self.frames[1].push(b_s);
-        self.pairs += 1;
+        self.judge.push(&a_at_threshold_s, &b_s, Ratio::of(wall_s[0] * scale, wall_s[1]));
+        // A replay that diverged earlier than those before is counted, but has no frame for each of theirs.
+        if both_s[0].len() == both_s[1].len() || self.left.is_none() {
+            self.times.push([a_s, b_s], &both_s);
+        }
         Ok(())
     }
 
-    /// Run of a replay that followed the recording.
-    fn take(&mut self, build: usize, report: Replay) -> Result<Run, DemoEnded> {
-        let report = report.map_err(|error| DemoEnded::Replay(build, error))?;
+    /// Profiles further replays, where that is requested.
+    fn profiled(
+        &mut self,
+        builds: &mut [Replayer; 2],
+        interrupt: Option<&Interrupt>,
+        events: &mut dyn FnMut(Event),
+    ) -> Option<Result<ProfiledBuilds, ProfileError>> {
+        let choice = self.times.choice.as_ref().filter(|_| self.options.profile && self.pairs > 0)?;
+        let entries = self.left.as_ref().map(|left| left.entries);
+        let progress = &mut |replays| events(Event::Profiling(replays));
+        Some(profiled::profile(builds, choice, entries, self.budget_s, &mut self.seed, interrupt, progress))
+    }
+
+    /// Run of a replay, as far as it followed the recording. `of_frames`: number of frames of the demo.
+    fn take(&mut self, build: usize, report: Replay, of_frames: u64) -> Result<Run, DemoEnded> {
+        let mut report = report.map_err(|error| DemoEnded::Replay(build, error))?;
+        self.times.frames_in_each = report.timing.frames_in_each;
         if report.verdict == Verdict::Diverged {
-            return Err(DemoEnded::Diverged(build, Box::new(report)));
+            let left = Left::of(build, &report, of_frames).filter(|_| self.options.until_divergence);
+            match (left, &mut self.left) {
+                (Some(left), None) if self.pairs == 0 => self.left = Some(left),
+                // Of replays that diverge at different places, the shortest part is compared.
+                (Some(left), Some(known)) if self.pairs == 0 => known.entries = known.entries.min(left.entries),
+                (Some(_), Some(_)) => {}
+                // Also where the judge has seen whole replays before.
+                _ => return Err(DemoEnded::Diverged(build, Box::new(report))),
+            }
+        }
+        if let Some(left) = &self.left {
+            let timing = &mut report.timing;
+            [&mut timing.frame_start_ns, &mut timing.frame_wall_ns, &mut timing.frame_cpu_ns]
+                .into_iter()
+                .for_each(|times| times.truncate(left.entries));
         }
         for warning in &report.warnings {
             if !self.warnings.contains(warning) {
@@ -344,24 +466,43 @@ impl<'a> Replays<'a> {
             None if self.pairs > 0 => Some(self.judge.interrupt(self.elapsed_s)),
             decided => decided,
         };
-        let [a, b] = &self.frames;
-        let frames = frames::compare(a, b, self.options.plan.alpha, self.options.seed);
+        let (alpha, seed) = (self.options.plan.alpha, self.options.seed);
+        let (frames, judged) = (self.times.compared(alpha, seed), self.times.judged(alpha));
+        let until = self.left.as_ref().filter(|_| self.pairs > 0).map(Left::until);
+        let warnings = self.warnings.iter().map(ToString::to_string).chain(until.map(|until| until.to_string()));
         let circumstances = Circumstances {
             pairs_done_s: self.pairs_done_s,
-            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+            judged_frames: self.times.choice.as_ref().map(Choice::runs).unwrap_or_default(),
+            warnings: warnings.collect(),
             ..self.options.within(self.budget_s)
+        };
+        let ended = match (ended, self.left) {
+            (DemoEnded::Complete | DemoEnded::Interrupted, Some(left)) => DemoEnded::Diverged(left.build, left.report),
+            (ended, _) => ended,
         };
         let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
         DemoReport {
             samples: sample::samples(benchmarks, circumstances),
             outcome,
             frames,
+            judged,
+            until,
+            profile: self.profile,
             pairs: self.pairs,
             elapsed_s: self.elapsed_s,
             ended,
             warnings: self.warnings,
         }
     }
+}
+
+/// A run that does not count.
+fn as_warmup(mut run: Run) -> Run {
+    run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
+    if let Some(measured) = &mut run.measured {
+        (measured.pair, measured.place) = (None, None);
+    }
+    run
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod selftest;
 mod single_run;
 mod summary;
 mod trial;
+mod until_divergence;
 
 pub mod parameters;
 pub mod pyperf;
@@ -31,7 +32,10 @@ pub mod shell;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine, quoted};
-pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, DemoSource, bench_demo, run_of_replay};
+pub use demo::{
+    Build, DemoEnded, DemoOptions, DemoReport, DemoSource, FrameKind, JudgedFrames, ProfileError, ProfiledBuilds,
+    bench_demo, run_of_replay,
+};
 pub use duet::{duet_cpu, on_cpu};
 pub use error::{BenchError, Failed, Phase, Problem};
 pub use measured::{Commands, Demos, Measured, OnDemo, Suite};
@@ -42,3 +46,4 @@ pub use selftest::{RESOLUTIONS_S, Resolution, Selftest, WORK_S, selftest};
 pub use single_run::{SingleRun, SingleRunError, run_single};
 pub use summary::{Spread, Summary};
 pub use trial::Tried;
+pub use until_divergence::UntilDivergence;

@@ -149,7 +149,7 @@ impl OnDemo {
     /// Verdict; `None` where there is none, because a build diverged or could not be replayed.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.report.ended {
-            DemoEnded::Replay(..) | DemoEnded::Diverged(..) => None,
+            DemoEnded::Replay(..) | DemoEnded::Diverged(..) | DemoEnded::NoFrame(..) => None,
             DemoEnded::Complete | DemoEnded::Interrupted => {
                 Some(self.report.outcome.as_ref().map_or(Verdict::Unclear, |outcome| outcome.verdict))
             }
@@ -199,11 +199,12 @@ impl Demos {
         let mut all = Samples::default();
         for one in &self.all {
             let circumstances = one.report.samples.circumstances.clone().unwrap_or_default();
-            let Circumstances { pairing, budget_s, pairs_done_s, warnings, .. } = circumstances.clone();
+            let Circumstances { pairing, budget_s, pairs_done_s, judged_frames, warnings, .. } = circumstances.clone();
             let of_file = all.circumstances.get_or_insert_with(|| Circumstances {
                 pairing: None,
                 budget_s: None,
                 pairs_done_s: Vec::new(),
+                judged_frames: Vec::new(),
                 warnings: Vec::new(),
                 ..circumstances
             });
@@ -216,6 +217,7 @@ impl Demos {
                     pairing: pairing.clone(),
                     budget_s,
                     pairs_done_s: pairs_done_s.clone(),
+                    judged_frames: judged_frames.clone(),
                 };
                 benchmark.subject.get_or_insert_default().measurement = Some(measurement);
                 all.benchmarks.push(benchmark);

@@ -12,6 +12,7 @@ use prony_stats::{Interval, Metric};
 use crate::error::Failed;
 use crate::summary::Summary;
 use crate::trial::Tried;
+use crate::until_divergence::UntilDivergence;
 
 /// Result of a benchmark: samples, summaries, comparisons, warnings.
 #[derive(Debug)]
@@ -168,6 +169,10 @@ pub enum Event<'a> {
     /// The time that was planned by default holds too few pairs: another one is planned, before the first
     /// pair. Seconds that a pair takes, and seconds planned now.
     Stretched(f64, f64),
+    /// A build diverged: from now on, only the frames before are compared. Sent once.
+    Diverged(UntilDivergence),
+    /// So many replays of each build have been profiled.
+    Profiling(usize),
     /// A round is done: how far the bench is, and every run so far.
     Round(Round, &'a [Benchmark]),
 }

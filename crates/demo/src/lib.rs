@@ -4,6 +4,8 @@
 #![deny(clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "file")]
+mod activity;
 mod bound;
 #[cfg(feature = "file")]
 mod claim;
@@ -28,6 +30,8 @@ pub mod timeline;
 #[cfg(feature = "file")]
 pub mod tolerance;
 
+#[cfg(feature = "file")]
+pub use activity::{FrameActivity, frame_activity};
 pub use bound::{Bound, DESCRIPTORS, OWN_DESCRIPTORS, SIOCGIFCONF, bytes_of_request};
 #[cfg(feature = "file")]
 pub use claim::{ResultBeyondBound, check_result};

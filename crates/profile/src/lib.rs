@@ -22,6 +22,7 @@ mod space;
 mod stacks;
 mod symbols;
 pub mod take;
+mod times;
 mod unwind;
 mod zones;
 
@@ -42,4 +43,5 @@ pub use symbols::{
     JitMap, MissingSymbols, NoSymbols, SourceLine, demangle, distinct_names, lines_in_file, names_in_file, read_map,
     shortened,
 };
+pub use times::{TimeChange, TimeChanges, TimeGrowth, TimedStacks, time_changes};
 pub use zones::{Zone, Zones, ZonesError, read_zones};

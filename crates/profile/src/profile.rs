@@ -43,6 +43,27 @@ pub struct TimedSample {
 const STARTS: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "clone3", "__clone3", "__clone"];
 
 impl Profile {
+    /// Stacks of the main thread of a process in these spans of `CLOCK_MONOTONIC`, each from its start to before its end, in
+    /// order: of the process with the most such samples.
+    pub fn of_main_thread(&self, spans: &[(u64, u64)]) -> Stacks {
+        let is_within = |sample: &TimedSample| {
+            let after = spans.partition_point(|&(start, _)| start <= sample.time_ns);
+            after > 0 && sample.time_ns < spans[after - 1].1
+        };
+        let main = |sample: &&TimedSample| sample.pid == sample.tid && is_within(sample);
+        let mut of_process: FxHashMap<i32, u64> = FxHashMap::default();
+        self.samples.iter().filter(main).for_each(|sample| *of_process.entry(sample.pid).or_default() += 1);
+        let most = of_process.into_iter().max_by_key(|&(pid, samples)| (samples, pid)).map(|(pid, _)| pid);
+        let all: Vec<&[NameId]> = self.stacks.iter().map(|(stack, _)| stack).collect();
+        let mut stacks = Stacks::new(self.stacks.weight_unit());
+        for sample in self.samples.iter().filter(main).filter(|sample| Some(sample.pid) == most) {
+            let stack: Vec<NameId> =
+                all[sample.stack].iter().map(|&name| stacks.name(self.stacks.text(name))).collect();
+            stacks.add(&stack, sample.weight);
+        }
+        stacks
+    }
+
     /// Gives names to everything that was sampled.
     pub fn of(recording: &Recording) -> Profile {
         let mut stacks = Stacks::new(recording.weight_unit);

@@ -75,6 +75,12 @@ impl Stacks {
         number
     }
 
+    /// The number of a name that is kept as it is, unlike any that [`Stacks::name`] makes if it has a line break.
+    pub(crate) fn unnameable(&mut self, name: &str) -> NameId {
+        self.names.push(name.to_owned());
+        (self.names.len() - 1) as NameId
+    }
+
     /// A name by its number.
     #[expect(
         clippy::indexing_slicing,
@@ -101,6 +107,13 @@ impl Stacks {
         self.observations += 1;
         self.squares += (length as f64) * (length as f64);
         self.insert(stack, length)
+    }
+
+    /// Counts `observations` of a stack, each of this weight.
+    pub(crate) fn add_weighted(&mut self, stack: &[NameId], observations: u64, weight: u64) {
+        self.observations = self.observations.saturating_add(observations);
+        self.squares += observations as f64 * (weight as f64).powi(2);
+        self.insert(stack, observations.saturating_mul(weight));
     }
 
     fn insert(&mut self, stack: &[NameId], weight: u64) -> usize {

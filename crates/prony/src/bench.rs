@@ -29,7 +29,7 @@ pub use settings::FIFO_PRIORITY;
 /// What kept it from running, a command that failed or a build that diverged among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let (measured, exports) = match () {
-        () if !args.demo.is_empty() => demos::measure(args)?,
+        () if !args.replays.demo.is_empty() => demos::measure(args)?,
         () if !args.python.pyperf.is_empty() => suite::measure(args)?,
         () => commands::measure(args)?,
     };
@@ -75,10 +75,15 @@ fn failure(args: &BenchArgs, measured: &Measured) -> Option<Failure> {
     }
 }
 
-/// Prints the answer. What failed leaves none, except where others did not fail, and in JSON, which has the error of a demo.
+/// Prints the answer. What failed leaves none, except where others did not fail, on the frames before a divergence, and in
+/// JSON, which has the error of a demo.
 fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), Failure> {
     let is_alone = is_alone(measured);
-    if has_failed && is_alone && !(args.json && matches!(measured, Measured::Demos(_))) {
+    let is_partly_known = match measured {
+        Measured::Demos(demos) => args.json || demos.all.iter().any(|one| one.report.until.is_some()),
+        _ => false,
+    };
+    if has_failed && is_alone && !is_partly_known {
         return Ok(());
     }
     let holds_rates = !has_failed && is_alone && args.amounts.bytes.or(args.amounts.operations).is_some();

@@ -12,6 +12,7 @@ use prony_bench::bisect::{
 use prony_bench::{DemoSource, Event, duet_cpu};
 use prony_machine::own::LockError;
 use prony_machine::{Interrupt, Tree};
+use prony_replay::ComparisonOptions;
 use prony_report::{json, text};
 use prony_text::count;
 
@@ -91,6 +92,7 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
             trusted,
             keep_variables: args.trust.keep_variable.clone(),
             files: (&args.files).into(),
+            comparison: ComparisonOptions::default(),
         },
         build: args.build.clone(),
         command: args.command.clone(),

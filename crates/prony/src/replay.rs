@@ -32,12 +32,7 @@ pub fn run(
     args: &ReplayArgs,
     replay: impl FnOnce(&ReplayArgs, Option<Rules>) -> Result<ReplayReport, Failure>,
 ) -> Result<Exit, Failure> {
-    let rules = args.comparison.tolerance.as_deref().map(rules).transpose()?;
-    if args.comparison.decoder.is_none() && rules.as_ref().is_some_and(Rules::has_decoded) {
-        let path = args.comparison.tolerance.as_deref().unwrap_or(Path::new(""));
-        let failure = Failure::new(format!("cannot use {}: [[decoded]] needs a decoder", path.display()));
-        return Err(failure.hint("name one with --decoder COMMAND"));
-    }
+    let rules = rules_for(args.comparison.tolerance.as_deref(), args.comparison.decoder.as_deref())?;
     let demo = demo::open_quietly("replay", &args.demo)?;
     match demo.truncation() {
         Some(cut) if !args.comparison.allow_truncated => return Err(Failure::truncated(&args.demo, cut)),
@@ -82,6 +77,26 @@ pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
         }
         None => answer,
     }
+}
+
+/// Reads the rules of a tolerance file, if one is given, for outputs that this decoder reads.
+fn rules_for(tolerance: Option<&Path>, decoder: Option<&str>) -> Result<Option<Rules>, Failure> {
+    let rules = tolerance.map(rules).transpose()?;
+    if decoder.is_none() && rules.as_ref().is_some_and(Rules::has_decoded) {
+        let path = tolerance.unwrap_or(Path::new(""));
+        let failure = Failure::new(format!("cannot use {}: [[decoded]] needs a decoder", path.display()));
+        return Err(failure.hint("name one with --decoder COMMAND"));
+    }
+    Ok(rules)
+}
+
+/// Comparison of outputs by the rules of a tolerance file and by a decoder, for the verbs that measure replays.
+///
+/// # Errors
+/// A file that cannot be read, or is no tolerance file, and a decoder that is no command.
+pub fn comparison(tolerance: Option<&Path>, command: Option<&str>) -> Result<ComparisonOptions, Failure> {
+    let tolerance = rules_for(tolerance, command)?;
+    Ok(ComparisonOptions { tolerance, decoder: command.map(decoder).transpose()?.unwrap_or_default() })
 }
 
 /// Reads the rules of a tolerance file.

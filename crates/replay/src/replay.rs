@@ -33,7 +33,7 @@ use crate::verdict::tolerated::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::traced;
 use crate::verdict::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
-use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
+use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, FrameActivity, Header, Truncation};
 use prony_text::Untrusted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -82,7 +82,7 @@ pub struct ReplayOptions {
 }
 
 /// Comparison of the outputs of a build with the recorded ones.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ComparisonOptions {
     /// Rules for outputs that may differ a little.
     pub tolerance: Option<Rules>,
@@ -484,6 +484,19 @@ impl<'a> Replayer<'a> {
             reasons,
             surroundings,
         })
+    }
+
+    /// What the server did in each frame of the process that replays time, from frame 0 on. Reads the whole demo.
+    ///
+    /// # Errors
+    /// When a block cannot be read.
+    pub fn frame_activity(&mut self) -> Result<Vec<FrameActivity>, ReplayError> {
+        Ok(prony_demo::frame_activity(&mut self.demo)?)
+    }
+
+    /// Number of frames of the process that replays time. The first one, up to the server's first wait, has no time.
+    pub fn frames(&self) -> u64 {
+        self.tape.frames
     }
 
     /// Replays as often as the options say. `progress` is called a few times a second.

@@ -34,7 +34,7 @@ use std::path::Path;
 
 use prony_study::Results;
 
-pub use bench::demos::failure as demo_failure;
+pub use bench::demos::{diverged, failure as demo_failure};
 pub use extras::Extras;
 pub use html::bench::{Bench, Comparison, Several, page as page_of_bench, page_of_pairs};
 pub use html::capacity::{curves_of_latency, page_of_capacity};

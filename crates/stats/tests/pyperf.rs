@@ -75,6 +75,7 @@ fn samples(factor: f64) -> Samples {
                 pairing: Some("8e".to_owned()),
                 budget_s: Some(20.0),
                 pairs_done_s: vec![0.4, 0.9],
+                judged_frames: vec![[3, 1], [6, 40]],
             }),
             ..Subject::default()
         });

@@ -1,6 +1,6 @@
 //! Numbers together with their units.
 
-use crate::number::{fixed, plain, significant};
+use crate::number::{fixed, plain, signed, significant};
 
 /// The unit in which values of about one size are shown.
 #[derive(Debug, Clone)]
@@ -73,12 +73,21 @@ impl Quantity {
     ///
     /// None if an end of the interval is not known.
     pub fn interval(&self, estimate: f64, low: f64, high: f64) -> Option<String> {
+        self.bounded([estimate, low, high], fixed)
+    }
+
+    /// `+0.13 ms [+0.05, +0.31]`: the interval of a difference, as [`Quantity::interval`] shows others.
+    pub fn signed_interval(&self, estimate: f64, low: f64, high: f64) -> Option<String> {
+        self.bounded([estimate, low, high], signed)
+    }
+
+    fn bounded(&self, [estimate, low, high]: [f64; 3], number: fn(f64, usize) -> String) -> Option<String> {
         let width = (high - low) * self.factor;
         if !width.is_finite() {
             return None;
         }
         let decimals = if width > 0.0 { (1.0 - width.log10().floor()).clamp(0.0, 4.0) as usize } else { 2 };
-        let [estimate, low, high] = [estimate, low, high].map(|value| fixed(value * self.factor, decimals));
+        let [estimate, low, high] = [estimate, low, high].map(|value| number(value * self.factor, decimals));
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         Some(format!("{estimate}{unit} [{low}, {high}]"))
     }
@@ -96,6 +105,14 @@ mod tests {
     #[test]
     fn sizes_are_in_a_fitting_unit() {
         assert_eq!([bytes(12), bytes(1020), bytes(999_999_999)], ["12 B", "1.02 kB", "1,000 MB"]);
+    }
+
+    #[test]
+    fn a_difference_has_its_signs() {
+        let of = |estimate, low, high| Quantity::of(2e-5, "second").signed_interval(estimate, low, high);
+        assert_eq!(of(6.8e-6, 6.12e-6, 7.41e-6).as_deref(), Some("+6.8 µs [+6.1, +7.4]"));
+        assert_eq!(of(-1e-7, -3.04e-7, 1e-7).as_deref(), Some("−0.10 µs [−0.30, +0.10]"));
+        assert_eq!(of(1e-6, f64::NEG_INFINITY, 2e-6), None);
     }
 
     #[test]

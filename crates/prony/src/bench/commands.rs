@@ -85,7 +85,7 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
                 count((budget_s / round_s) as u64, "round")
             ))
         }
-        Event::WarmingUp | Event::Round(..) => None,
+        Event::WarmingUp | Event::Round(..) | Event::Diverged(_) | Event::Profiling(_) => None,
     }
 }
 

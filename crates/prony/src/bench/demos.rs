@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
 use prony_machine::{Interrupt, Tree};
-use prony_report::demo_failure;
+use prony_report::{demo_failure, diverged};
 use prony_stats::judge::Plan;
 use prony_text::significant;
 
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::numbers::random;
 use crate::output;
 use crate::progress::ProgressLine;
+use crate::replay;
 use crate::trust;
 
 /// Measures both builds on each demo.
@@ -24,20 +25,25 @@ use crate::trust;
 /// What kept it from running.
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     // All of them are opened first, so that one that cannot be read is reported immediately.
-    let requested = args.demo.len();
+    let requested = args.replays.demo.len();
     let planned: Vec<DemoOptions> =
-        args.demo.iter().map(|demo| options(args, demo, requested)).collect::<Result<_, Failure>>()?;
+        args.replays.demo.iter().map(|demo| options(args, demo, requested)).collect::<Result<_, Failure>>()?;
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut all = Vec::new();
-    for (name, options) in names(&args.demo).into_iter().zip(planned) {
+    for (name, options) in names(&args.replays.demo).into_iter().zip(planned) {
         let mut line = ProgressLine::new(true);
         let mut live = Live::new();
         let of = if requested > 1 { format!("{name}: ") } else { String::new() };
         let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
-            if let Event::Stretched(pair_s, budget_s) = event {
+            let note = match event {
+                Event::Stretched(pair_s, budget_s) => Some(stretched(&of, pair_s, budget_s)),
+                Event::Diverged(until) => Some(format!("note: {of}{}", diverged(&until))),
+                _ => None,
+            };
+            if let Some(note) = note {
                 line.clear();
-                output::talk_line(format_args!("{}", stretched(&of, pair_s, budget_s)));
+                output::talk_line(format_args!("{note}"));
             }
             if let Some(text) = live.text(&event, 2, options.plan.margin) {
                 line.show_text(&(of.clone() + &text));
@@ -50,7 +56,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
         });
         drop(line);
         report.samples.set_amounts(args.amounts.bytes, args.amounts.operations, None);
-        let interrupted = matches!(report.ended, DemoEnded::Interrupted);
+        let interrupted = interrupt.is_requested();
         all.push(OnDemo { name, options, report });
         if interrupted {
             break;
@@ -63,12 +69,17 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
 /// The first demo on which two builds could not be compared.
 pub fn failure(demos: &Demos) -> Option<Failure> {
     demos.all.iter().find_map(|OnDemo { options, report, .. }| {
-        let (build, message) = demo_failure(options, report)?;
+        let message = demo_failure(options, report)?;
+        let Some(build) = report.ended.build() else {
+            return Some(Failure::new(message).hint("--frames all compares all of them"));
+        };
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
         let explain = format!("`prony replay --explain {} -- {command}` shows why", options.demo.path.display());
         Some(Failure::new(message).hint(match report.ended {
-            DemoEnded::Diverged(..) => format!("builds can be compared only if both replay identically; {explain}"),
+            DemoEnded::Diverged(..) => {
+                format!("builds can be compared as a whole only if neither diverges; {explain}")
+            }
             _ => explain,
         }))
     })
@@ -98,6 +109,7 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
             .hint("use `prony replay` to measure one build"));
     };
+    let comparison = replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?;
     Ok(DemoOptions {
         demo: DemoSource {
             path: demo.to_owned(),
@@ -105,6 +117,7 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
             trusted: trust::of(demo, opened.header(), true, &args.trust)?,
             keep_variables: args.trust.keep_variable.clone(),
             files: (&args.files).into(),
+            comparison,
         },
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
@@ -121,6 +134,9 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         duet_cpu: if args.execution.duet { cpu(args)? } else { None },
         threshold: 0.0,
         seed: args.execution.seed.unwrap_or_else(random),
+        frames: args.replays.frames.kind(),
+        until_divergence: true,
+        profile: args.replays.profile,
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: tuning(args),
     })

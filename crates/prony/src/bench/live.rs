@@ -32,7 +32,8 @@ impl Live {
         }
         self.last = Some(Instant::now());
         Some(match event {
-            Event::WarmingUp | Event::Stretched(..) | Event::Long(..) => "warming up".to_owned(),
+            Event::WarmingUp | Event::Stretched(..) | Event::Long(..) | Event::Diverged(_) => "warming up".to_owned(),
+            Event::Profiling(replays) => format!("profiling: {} of each build", count(*replays as u64, "replay")),
             Event::Round(round, _) => line(round, subjects, margin),
         })
     }

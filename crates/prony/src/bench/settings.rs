@@ -32,7 +32,7 @@ pub fn tuning(args: &BenchArgs) -> serde_json::Value {
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 pub fn budget(args: &BenchArgs) -> Duration {
-    let seconds = match (args.python.is_used(), args.demo.is_empty()) {
+    let seconds = match (args.python.is_used(), args.replays.demo.is_empty()) {
         (true, _) => 30,
         (false, false) => 20,
         (false, true) => 8,

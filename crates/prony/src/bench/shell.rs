@@ -25,7 +25,7 @@ pub fn warnings(args: &BenchArgs, command_line: &[String]) -> Vec<String> {
     let shell = &args.shell;
     let chosen = shell.no_shell || shell.in_shell.is_some() || shell.shell.is_some();
     let traps = args.commands.iter().filter_map(|text| Some((text, construct(text)?)));
-    for (text, construct) in traps.filter(|_| !chosen && args.demo.is_empty()) {
+    for (text, construct) in traps.filter(|_| !chosen && args.replays.demo.is_empty()) {
         warnings.push(format!(
             "`{text}`: no shell runs it, so `{construct}` is passed on as it is; in a shell: {}",
             in_shell(command_line)

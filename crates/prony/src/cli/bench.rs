@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::UnknownArgumentValueParser;
-use prony_bench::Accepted;
+use clap::{Args, ValueEnum};
 use prony_bench::parameters::Parameter;
+use prony_bench::{Accepted, FrameKind};
 use prony_stats::Metric;
 
 use super::limits::amount;
@@ -47,9 +47,8 @@ pub struct BenchArgs {
     #[arg(value_name = "COMMAND", required_unless_present_any = ["python", "pyperf"])]
     pub commands: Vec<String>,
 
-    /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
-    pub demo: Vec<PathBuf>,
+    #[command(flatten)]
+    pub replays: ReplayedArgs,
     #[command(flatten)]
     pub limits: DemoLimits,
     #[command(flatten)]
@@ -78,6 +77,62 @@ pub struct BenchArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Demos that two builds replay, and what of them is compared.
+#[derive(Debug, Args)]
+pub struct ReplayedArgs {
+    /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
+    pub demo: Vec<PathBuf>,
+    /// Judge the frames in which the recorded server did this: sending, receiving, working (either) or all [default: sending
+    /// or working, if such frames are fewer than half and take more than half of the CPU time of A; else all]
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "auto",
+        hide_default_value = true,
+        requires = "demo",
+        help_heading = "Replays"
+    )]
+    pub frames: JudgedFrames,
+    /// Profile further replays of both builds, and list the functions whose time a frame differs
+    #[arg(long, requires = "demo", conflicts_with = "decoder", help_heading = "Replays")]
+    pub profile: bool,
+    /// File with rules for numbers in outputs that may differ, as for `prony replay`
+    #[arg(long, value_name = "FILE", requires = "demo", help_heading = "Replays")]
+    pub tolerance: Option<PathBuf>,
+    /// Compare the fields that this decoder finds in the datagrams, not their bytes, as for `prony replay`
+    #[arg(long, value_name = "COMMAND", requires = "demo", help_heading = "Replays")]
+    pub decoder: Option<String>,
+}
+
+/// Frames of a demo that a comparison is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum JudgedFrames {
+    /// Those that suit the demo
+    Auto,
+    /// Frames that send
+    Sending,
+    /// Frames that receive
+    Receiving,
+    /// Frames that receive or send
+    Working,
+    /// All frames
+    All,
+}
+
+impl JudgedFrames {
+    /// The requested kind; `None` where it is to be chosen.
+    pub fn kind(self) -> Option<FrameKind> {
+        match self {
+            JudgedFrames::Auto => None,
+            JudgedFrames::Sending => Some(FrameKind::Sending),
+            JudgedFrames::Receiving => Some(FrameKind::Receiving),
+            JudgedFrames::Working => Some(FrameKind::Working),
+            JudgedFrames::All => Some(FrameKind::All),
+        }
+    }
 }
 
 /// Plan of a bench: time limit, accuracy, number of runs, and the command with which others are compared.

@@ -147,6 +147,21 @@ fn fields_of_a_packed_protocol_are_compared_whatever_its_datagrams_are() {
         "{tolerant}"
     );
     assert!(drift["largest_frame"].as_u64() > Some(150), "{tolerant}");
+    // It is timed as a whole, and by bytes until the first length that differs.
+    let bench = |flags: &[&str]| {
+        let mut command = prony_testing::prony();
+        command.args(["bench", "--runs", "2", "--json", "--demo"]).arg(&points.demo).args(flags);
+        command.args([points.build(&[]), drifting.clone()].map(|words| words.join(" ")));
+        let output = command.output().expect("prony starts");
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        (output.status.code(), answer)
+    };
+    let (code, whole) = bench(&flags);
+    assert!(code != Some(2) && whole["until_divergence"].is_null(), "{whole}");
+    assert_eq!((&whole["pairs"], &whole["error"]), (&2.into(), &serde_json::Value::Null), "{whole}");
+    let (code, part) = bench(&[]);
+    let [frame, of] = ["frame", "of_frames"].map(|key| part["until_divergence"][key].as_u64());
+    assert!(code == Some(2) && frame.is_some() && frame < of, "{part}");
 
     // The same content in more datagrams.
     let smaller = points.replay(&flags, &points.build(&["-DSMALL"]));

@@ -1,21 +1,24 @@
 //! Two builds on demos in words: why they could not be compared, and the verdict for all of them.
 
-use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, OnDemo};
+use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, FrameKind, JudgedFrames, OnDemo, UntilDivergence};
 use prony_stats::{Metric, Verdict};
-use prony_text::{Quantity, Table, plain, thousands, without_error_numbers};
+use prony_text::{Quantity, Table, count, plain, thousands, without_error_numbers};
 
 use super::table::RowVerdict;
 use crate::divergence;
-use crate::words::{change, to_percent};
+use crate::words::{change, claim, to_percent};
 
-/// Why two builds could not be compared on a demo: the build, and a sentence. `None` where they were.
-pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, String)> {
-    let (build, message) = match &report.ended {
+/// Why two builds could not be compared on a demo, or not as a whole. `None` where they were.
+pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<String> {
+    let demo = options.demo.path.display();
+    let message = match &report.ended {
         DemoEnded::Complete | DemoEnded::Interrupted => return None,
-        DemoEnded::Replay(build, error) => (
-            *build,
-            format!("cannot replay {} against `{}`: {error}", options.demo.path.display(), options.builds[*build].name),
-        ),
+        DemoEnded::Replay(build, error) => {
+            format!("cannot replay {demo} against `{}`: {error}", options.builds[*build].name)
+        }
+        DemoEnded::NoFrame(kind, of) => {
+            format!("expected frames of {demo} {}, found none in {}", which(*kind), count(*of, "frame"))
+        }
         DemoEnded::Diverged(build, found) => {
             let place = found.divergence.as_ref().map_or_else(String::new, |found| {
                 format!(
@@ -25,10 +28,46 @@ pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, Str
                     divergence::in_short(found)
                 )
             });
-            (*build, format!("`{}` diverged from {}{place}", options.builds[*build].name, options.demo.path.display()))
+            format!("`{}` diverged from {demo}{place}", options.builds[*build].name)
         }
     };
-    Some((build, without_error_numbers(&message)))
+    Some(without_error_numbers(&message))
+}
+
+/// What the frames of a kind do, as a clause.
+fn which(kind: FrameKind) -> &'static str {
+    match kind {
+        FrameKind::Sending => "that send",
+        FrameKind::Receiving => "that receive",
+        FrameKind::Working => "that receive or send",
+        FrameKind::All => "of any kind",
+    }
+}
+
+/// `1,203 of 2,151 frames that send, 94 and 93 % of the CPU time`.
+pub fn judged_frames(judged: &JudgedFrames) -> String {
+    let JudgedFrames { kind, frames, of_frames, share_of_time, .. } = judged;
+    let [a, b] = share_of_time.map(|share| format!("{:.0}", share * 100.0));
+    let share = if a == b { a } else { format!("{a} and {b}") };
+    let of = format!("{} of {}", thousands(*frames), count(*of_frames, "frame"));
+    format!("{of} {}, {share} % of the CPU time", which(*kind))
+}
+
+/// What is known of two builds of which one diverged: `until frame 187 of 2,151: B is slower by 53 % [51, 55], 12 pairs, 4.0 s`.
+pub fn until(options: &DemoOptions, report: &DemoReport) -> Option<String> {
+    let (until, outcome) = (report.until.as_ref()?, report.outcome.as_ref()?);
+    Some(format!("{}: {}", part(until), claim("B", outcome, options.plan.margin, false)))
+}
+
+/// That one build diverged, and what is compared.
+pub fn diverged(until: &UntilDivergence) -> String {
+    let build = ["A", "B"][until.build.min(1)];
+    format!("{build} diverged: the frames before are compared, {}", part(until))
+}
+
+/// `until frame 187 of 2,151`.
+fn part(until: &UntilDivergence) -> String {
+    format!("until frame {} of {}", thousands(until.frame), thousands(until.of_frames))
 }
 
 /// The verdict for all demos in a sentence. A build that diverges comes first: that is known for certain.

@@ -44,6 +44,8 @@ pub struct Bench<'a> {
     pub several: Option<Several>,
     /// Comparisons of one command with another.
     pub comparisons: Vec<Comparison>,
+    /// Further answers as tables, behind the charts.
+    pub tables: Vec<Grid>,
     /// Differences below this log ratio count as none.
     pub margin: f64,
     /// The version of prony that makes the page.
@@ -106,6 +108,7 @@ impl Bench<'_> {
                 }
                 (self.warnings())
                 (self.charts(shown))
+                @for table in &self.tables { (grid(table)) }
                 (self.table(shown))
                 (self.machine())
                 (self.reproduce(shown))

@@ -7,7 +7,7 @@ use prony_stats::Verdict;
 use prony_stats::ranking::Rank;
 use prony_text::Markup;
 
-use crate::bench::demos::failure;
+use crate::bench::demos::{failure, until};
 use crate::bench::table::RowVerdict;
 use crate::words::claim;
 
@@ -94,7 +94,10 @@ fn of_demos(demos: &Demos) -> Vec<Case> {
     let case = |one: &OnDemo| {
         let name = format!("{}: {b} against {a}", one.name);
         let (end, message) = match (failure(&one.options, &one.report), &one.report.outcome) {
-            (Some((_, message)), _) => (CaseEnd::Error, message),
+            (Some(message), _) => {
+                let known = until(&one.options, &one.report);
+                (CaseEnd::Error, [message].into_iter().chain(known).collect::<Vec<String>>().join("; "))
+            }
             (None, Some(outcome)) => {
                 (CaseEnd::of(outcome.verdict), claim(b, outcome, one.options.plan.margin, false).to_string())
             }

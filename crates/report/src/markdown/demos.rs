@@ -5,8 +5,8 @@ use std::fmt::Write;
 use prony_bench::{Demos, OnDemo};
 use prony_text::{Markup, count, printable_line};
 
-use crate::bench::demos::{basis, failure, sentence, table};
-use crate::text::bench::demos::by_frame;
+use crate::bench::demos::{basis, failure, judged_frames, sentence, table, until};
+use crate::text::bench::demos::{by_frame, by_function};
 
 /// A comment for a pull request: the verdict, a row a demo, and more to unfold.
 pub fn markdown(demos: &Demos, version: &str) -> String {
@@ -14,20 +14,28 @@ pub fn markdown(demos: &Demos, version: &str) -> String {
     let [a, b] = demos.builds().map(|name| prony_text::markdown_code(name).replace("\\|", "|"));
     let mut out = format!("### prony: {}\n\n", sentence([&a, &b], demos));
     out += &table([a, b], demos, prony_text::markdown_code).markdown();
-    let failures: Vec<String> = demos
+    let notes: Vec<String> = demos
         .all
         .iter()
-        .filter_map(|one| failure(&one.options, &one.report))
-        .map(|(_, message)| format!("* {}\n", markdown_text(&message.replace(['\n', '\r'], " "))))
+        .flat_map(|one| {
+            let judged = one.report.judged.as_ref().map(judged_frames);
+            let named = |text: String| format!("{}: {text}", printable_line(&one.name));
+            let of_demo = until(&one.options, &one.report).into_iter().chain(judged).map(named);
+            failure(&one.options, &one.report).into_iter().chain(of_demo).collect::<Vec<String>>()
+        })
+        .map(|message| format!("* {}\n", markdown_text(&message.replace(['\n', '\r'], " "))))
         .collect();
-    if !failures.is_empty() {
-        let _ = write!(out, "\n{}", failures.concat());
+    if !notes.is_empty() {
+        let _ = write!(out, "\n{}", notes.concat());
     }
     let _ = writeln!(out, "\n<sub>{}. {}</sub>", markdown_text(&basis(demos)), around(&demos.all, version));
     for one in &demos.all {
         let Ok(frames) = &one.report.frames else { continue };
         let mut text = String::new();
         by_frame(&mut text, frames);
+        if let Some(Ok(profile)) = &one.report.profile {
+            by_function(&mut text, profile);
+        }
         let _ = writeln!(
             out,
             "\n<details><summary>{}</summary>\n\n```text\n{}```\n\n</details>",

@@ -370,7 +370,7 @@ fn bench(samples: &Samples, name: &str) -> Page {
         interval,
     };
     let comparisons = (1..samples.benchmarks.len()).map(comparison).collect();
-    page(Bench { samples, several: None, comparisons, margin: 0.01, version: "1.2.3" }.page())
+    page(Bench { samples, several: None, comparisons, tables: Vec::new(), margin: 0.01, version: "1.2.3" }.page())
 }
 
 #[test]
@@ -450,7 +450,17 @@ fn scan(samples: &Samples, name: &str, values: &[f64]) -> Page {
         },
         metric: Some(Metric::Cpu),
     };
-    page(Bench { samples, several: Some(several), comparisons: Vec::new(), margin: 0.01, version: "1.2.3" }.page())
+    page(
+        Bench {
+            samples,
+            several: Some(several),
+            comparisons: Vec::new(),
+            tables: Vec::new(),
+            margin: 0.01,
+            version: "1.2.3",
+        }
+        .page(),
+    )
 }
 
 #[test]
@@ -529,7 +539,15 @@ fn commands_of_different_sizes_have_a_relative_scale_in_common() {
             run.measured = None;
         }
         let page = page(
-            Bench { samples: &samples, several: None, comparisons: Vec::new(), margin: 0.01, version: "1" }.page(),
+            Bench {
+                samples: &samples,
+                several: None,
+                comparisons: Vec::new(),
+                tables: Vec::new(),
+                margin: 0.01,
+                version: "1",
+            }
+            .page(),
         );
         chromium.open(&page.path);
         let text = chromium.evaluate(text);

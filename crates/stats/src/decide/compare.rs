@@ -216,8 +216,8 @@ fn measured_together(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Opti
     let of = |file: &Loaded, benchmark: &Benchmark| {
         let circumstances = file.samples.circumstances.clone()?;
         Some(match benchmark.subject.as_ref().and_then(|subject| subject.measurement.clone()) {
-            Some(Measurement { pairing, budget_s, pairs_done_s, .. }) => {
-                Circumstances { pairing, budget_s, pairs_done_s, ..circumstances }
+            Some(Measurement { pairing, budget_s, pairs_done_s, judged_frames, .. }) => {
+                Circumstances { pairing, budget_s, pairs_done_s, judged_frames, ..circumstances }
             }
             None => circumstances,
         })

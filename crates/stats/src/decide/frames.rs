@@ -143,6 +143,12 @@ pub fn compare(a: &[Vec<f64>], b: &[Vec<f64>], alpha: f64, seed: u64) -> Result<
     })
 }
 
+/// Log ratio ln(B/A) of the totals of replays in pairs, in seconds. `None` without a pair, or where a total is 0.
+pub fn change_of_totals(a_s: &[f64], b_s: &[f64], alpha: f64) -> Option<Interval> {
+    let logs: Vec<f64> = a_s.iter().zip(b_s).map(|(a, b)| (b / a).ln()).collect();
+    if logs.iter().all(|log| log.is_finite()) { signed_rank::interval(&sorted(&logs), alpha) } else { None }
+}
+
 fn check(a: &[Vec<f64>], b: &[Vec<f64>]) -> Result<usize, FrameError> {
     if a.len() != b.len() {
         return Err(FrameError::Unpaired { a: a.len(), b: b.len() });

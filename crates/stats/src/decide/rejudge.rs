@@ -128,7 +128,7 @@ impl Question<'_> {
         let of_frames = matches!(metric, None | Some(Metric::Cpu));
         let outcome = if of_frames && pairs.iter().all(Numbered::is_of_replays) {
             look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
-                let [a_s, b_s] = [pair.a, pair.b].map(frames_s);
+                let [a_s, b_s] = [pair.a, pair.b].map(|run| frames_s(run, &circumstances.judged_frames));
                 judge.push(&a_s, &b_s, pair.times.wall);
             })
         } else {
@@ -166,10 +166,23 @@ impl Numbered<'_> {
     }
 }
 
-/// CPU time of each frame of a replay.
-fn frames_s(run: &Run) -> Vec<f64> {
+/// CPU time of each frame of a replay; of all, or of those that are judged.
+fn frames_s(run: &Run, judged: &[[u64; 2]]) -> Vec<f64> {
     let frame_ns = run.measured.as_ref().map_or(&[][..], |measured| &measured.frame_ns);
-    frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect()
+    let seconds = |frame_ns: &[u64]| frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<f64>>();
+    if judged.is_empty() {
+        return seconds(frame_ns);
+    }
+    let mut chosen = Vec::new();
+    // A file made to harm may name frames twice, and more of them than there are.
+    let mut from = 0;
+    for &[first, number] in judged {
+        let first = usize::try_from(first).unwrap_or(usize::MAX).max(from);
+        let end = first.saturating_add(usize::try_from(number).unwrap_or(usize::MAX)).min(frame_ns.len());
+        chosen.extend(seconds(frame_ns.get(first..end).unwrap_or_default()));
+        from = end;
+    }
+    chosen
 }
 
 /// The pairs of two benchmarks, in the order in which they ran.
@@ -333,6 +346,19 @@ mod tests {
         assert_eq!(outcome.verdict, Verdict::Slower);
         assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
         assert!((outcome.estimate - 0.01).abs() < 0.0005 && outcome.cpu.deviation < 0.001, "{outcome:?}");
+    }
+
+    #[test]
+    fn only_the_judged_frames_of_a_replay_are_compared() {
+        let measured = Measured { frame_ns: vec![1, 2, 3, 4, 5], ..Measured::default() };
+        let run = Run { measured: Some(Box::new(measured)), ..Run::of(1.0) };
+        let of = |judged: &[[u64; 2]]| {
+            frames_s(&run, judged).iter().map(|seconds| (seconds * 1e9).round() as u64).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[]), [1, 2, 3, 4, 5]);
+        assert_eq!(of(&[[1, 2], [4, 1]]), [2, 3, 5]);
+        // Claims of a file: frames twice, more than there are, behind the end.
+        assert_eq!(of(&[[1, 2], [2, 2], [4, u64::MAX], [9, 1], [u64::MAX, 1]]), [2, 3, 4, 5]);
     }
 
     #[test]

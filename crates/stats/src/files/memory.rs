@@ -131,6 +131,7 @@ pub(crate) trait Owns {
 
 impl Owns for f64 {}
 impl Owns for u64 {}
+impl Owns for [u64; 2] {}
 impl Owns for Option<i32> {}
 
 impl Owns for String {

@@ -145,6 +145,10 @@ pub struct Circumstances {
     /// otherwise the rate of false alarms differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub pairs_done_s: Vec<f64>,
+    /// Frames of replays that are judged, as the first one and the number of each run of consecutive entries of
+    /// [`Measured::frame_ns`]; empty if all of them are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
+    pub judged_frames: Vec<[u64; 2]>,
     /// Warnings that the reader should know before trusting the numbers, including failed runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub warnings: Vec<String>,
@@ -191,6 +195,10 @@ pub struct Measurement {
     /// Completion times of all pairs, in seconds since the start of this measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub pairs_done_s: Vec<f64>,
+    /// Frames of replays that are judged, as the first one and the number of each run of consecutive entries of
+    /// [`Measured::frame_ns`]; empty if all of them are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
+    pub judged_frames: Vec<[u64; 2]>,
 }
 
 fn is_zero(number: &u64) -> bool {

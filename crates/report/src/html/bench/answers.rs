@@ -1,15 +1,16 @@
 //! The page of a bench: what is said in the terminal, and the charts behind it.
 
-use prony_bench::{Commands, Measured, Options, Report};
+use prony_bench::{Commands, Measured, OnDemo, Options, Report};
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::{Rank, Standing};
 use prony_stats::samples::Samples;
 use prony_stats::{Metric, Verdict};
 use prony_text::count;
 
-use super::demos::page_of_demos;
+use super::demos::{functions, page_of_demos};
 use super::suite::page_of_suite;
 use super::{Bench, Comparison, Several};
+use crate::bench::demos::judged_frames;
 use crate::bench::table;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::study::sentences::{Tone, Verdict as Said};
@@ -23,9 +24,7 @@ pub fn page(measured: &Measured, version: &str) -> String {
         Measured::Commands(commands) => page_of_commands(&commands.options, &commands.report, version),
         Measured::Demos(demos) => match demos.all.as_slice() {
             [one] if demos.requested == 1 && one.verdict().is_some() => {
-                let compared: Vec<(usize, usize, &Outcome)> =
-                    one.report.outcome.iter().map(|outcome| (0, 1, outcome)).collect();
-                page_of_pairs(&measured.samples(), &compared, demos.margin, version)
+                page_of_demo(&measured.samples(), one, demos.margin, version)
             }
             _ => page_of_demos(demos, version),
         },
@@ -46,6 +45,19 @@ fn page_of_commands(options: &Options, report: &Report, version: &str) -> String
     rendered(&report.samples, &compared, several, options.plan.margin, version)
 }
 
+/// The page of two builds on one demo.
+fn page_of_demo(samples: &Samples, one: &OnDemo, margin: f64, version: &str) -> String {
+    let known = one.report.outcome.iter().filter(|_| samples.benchmarks.len() > 1);
+    let mut comparisons: Vec<Comparison> =
+        known.map(|outcome| comparison(samples, outcome, [0, 1], margin, false)).collect();
+    if let (Some(comparison), Some(judged)) = (comparisons.first_mut(), &one.report.judged) {
+        let basis = &mut comparison.verdict.basis;
+        *basis = format!("{basis}; {}", judged_frames(judged));
+    }
+    let tables = functions(one).into_iter().collect();
+    Bench { samples, several: None, comparisons, tables, margin, version }.page()
+}
+
 /// The page of samples and of comparisons: baseline, compared command, outcome. `margin`: a log ratio.
 pub fn page_of_pairs(samples: &Samples, compared: &[(usize, usize, &Outcome)], margin: f64, version: &str) -> String {
     rendered(samples, compared, None, margin, version)
@@ -61,7 +73,7 @@ fn rendered(
     let known = compared.iter().filter(|(a, b, _)| *a.max(b) < samples.benchmarks.len());
     let comparisons =
         known.map(|&(a, b, outcome)| comparison(samples, outcome, [a, b], margin, compared.len() > 1)).collect();
-    Bench { samples, several, comparisons, margin, version }.page()
+    Bench { samples, several, comparisons, tables: Vec::new(), margin, version }.page()
 }
 
 /// Table, chart and answer of several commands.

@@ -5,7 +5,8 @@ use prony_stats::Metric;
 use prony_stats::samples::Benchmark;
 use prony_text::{count, printable_line};
 
-use crate::bench::demos::{basis, cells, failure, sentence as answer};
+use crate::bench::demos::{basis, cells, failure, judged_frames, sentence as answer, until};
+use crate::bench::profiled;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::html::stored::Stored;
 use crate::study::sentences::{Tone, Verdict as Said};
@@ -15,9 +16,7 @@ use crate::words::{change, sentence, tone};
 /// The page.
 pub fn page_of_demos(demos: &Demos, version: &str) -> String {
     let [a, b] = demos.builds().map(printable_line);
-    let failures = demos.all.iter().filter_map(|one| failure(&one.options, &one.report)).map(|(_, said)| said);
-    let warnings =
-        demos.all.iter().flat_map(|one| one.report.warnings.iter().map(|warning| format!("{}: {warning}", one.name)));
+    let notes = demos.all.iter().flat_map(notes);
     let values: Vec<(String, Vec<Benchmark>)> = demos.all.iter().map(values).collect();
     let of_builds = |builds| ["A", "B"].into_iter().map(str::to_owned).zip(builds).collect();
     Stored {
@@ -26,10 +25,13 @@ pub fn page_of_demos(demos: &Demos, version: &str) -> String {
         verdict: Said {
             tone: if demos.all.iter().any(is_failed) { Tone::Bad } else { tone(demos.verdict()) },
             claim: sentence(&answer(["A", "B"], demos)),
-            basis: basis(demos),
+            basis: match demos.all.as_slice() {
+                [only] => until(&only.options, &only.report).unwrap_or_else(|| basis(demos)),
+                _ => basis(demos),
+            },
         },
-        notes: failures.chain(warnings).collect(),
-        tables: vec![table(demos)],
+        notes: notes.collect(),
+        tables: [table(demos)].into_iter().chain(demos.all.iter().filter_map(functions)).collect(),
         changes: changes(demos),
         values: values
             .iter()
@@ -42,6 +44,31 @@ pub fn page_of_demos(demos: &Demos, version: &str) -> String {
         version,
     }
     .page()
+}
+
+/// What to know of a demo: why builds could not be compared, how far they were, which frames count, and warnings.
+fn notes(one: &OnDemo) -> Vec<String> {
+    let OnDemo { name, options, report } = one;
+    let named = |text: String| format!("{name}: {text}");
+    let judged = report.judged.as_ref().map(judged_frames);
+    let warnings = report.warnings.iter().map(ToString::to_string);
+    let unprofiled = report.profile.as_ref().and_then(|profile| profile.as_ref().err()).map(profiled::failure);
+    let of_demo = until(options, report).into_iter().chain(judged).chain(unprofiled).chain(warnings).map(named);
+    failure(options, report).into_iter().chain(of_demo).collect()
+}
+
+/// The functions whose time differs on a demo.
+pub fn functions(one: &OnDemo) -> Option<Grid> {
+    let profile = one.report.profile.as_ref()?.as_ref().ok()?;
+    let row = |cells: [String; 5]| GridRow { cells: cells.into_iter().map(GridCell::plain).collect() };
+    Some(Grid {
+        title: "Functions".to_owned(),
+        small: format!("{}: time a frame in the function itself", one.name),
+        head: profiled::HEAD.map(str::to_owned).into(),
+        names: 1,
+        rows: profiled::rows(profile).into_iter().map(row).collect(),
+        basis: profiled::basis(profile),
+    })
 }
 
 /// True if a build diverged, or could not be replayed.

@@ -1,8 +1,11 @@
 //! Two builds on demos, as JSON.
 
-use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos};
-use prony_stats::Verdict;
+use prony_bench::{
+    DemoEnded, DemoOptions, DemoReport, Demos, JudgedFrames, ProfileError, ProfiledBuilds, UntilDivergence,
+};
+use prony_profile::TimeGrowth;
 use prony_stats::frames::FrameComparison;
+use prony_stats::{Interval, Verdict};
 use serde::Serialize;
 
 use super::{Judgement, judgement};
@@ -31,12 +34,100 @@ pub struct OfOne<'a> {
     seed: u64,
     commands: [&'a str; 2],
     frames: Option<&'a FrameComparison>,
+    /// The frames that were judged; null if all of them were.
+    judged_frames: Option<&'a JudgedFrames>,
+    /// What is known of the frames before a divergence, where a build diverged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until_divergence: Option<UntilOut<'a>>,
+    /// With `--profile`: times of functions in a replay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileOut<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<WorkloadRate>,
     warnings: Vec<String>,
     /// Why the builds could not be compared; there is no verdict then.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// Times of functions in the judged frames of a replay, in seconds.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ProfileOut<'a> {
+    Profiled {
+        replays: usize,
+        samples: [u64; 2],
+        /// Frames of a replay that the times are of.
+        frames: u64,
+        /// False if time in the kernel was not sampled.
+        kernel: bool,
+        /// False with one run on a side: no function is said to differ then.
+        judged: bool,
+        total: TimesOut,
+        functions: Vec<FunctionOut<'a>>,
+    },
+    Failed {
+        error: String,
+    },
+}
+
+#[derive(Debug, Serialize)]
+struct TimesOut {
+    a_s: f64,
+    b_s: f64,
+    /// b_s − a_s; the intervals of all functions hold together.
+    growth_s: Interval,
+}
+
+#[derive(Debug, Serialize)]
+struct FunctionOut<'a> {
+    name: &'a str,
+    #[serde(rename = "self")]
+    own: TimesOut,
+    inclusive: TimesOut,
+    /// Of the difference of the totals; null where that is not known to be one.
+    share_of_total: Option<f64>,
+    differs: bool,
+    interrupt: bool,
+}
+
+fn profile_out(profiled: &Result<ProfiledBuilds, ProfileError>) -> ProfileOut<'_> {
+    let profiled = match profiled {
+        Ok(profiled) => profiled,
+        Err(error) => return ProfileOut::Failed { error: error.to_string() },
+    };
+    let times = |times: &TimeGrowth| TimesOut { a_s: times.seconds[0], b_s: times.seconds[1], growth_s: times.growth };
+    let changes = &profiled.changes;
+    ProfileOut::Profiled {
+        replays: profiled.replays,
+        samples: profiled.samples,
+        frames: profiled.frames,
+        kernel: profiled.kernel,
+        judged: changes.is_judged,
+        total: times(&changes.total),
+        functions: changes
+            .functions
+            .iter()
+            .map(|change| FunctionOut {
+                name: &change.name,
+                own: times(&change.own),
+                inclusive: times(&change.inclusive),
+                share_of_total: changes.share_of_total(change),
+                differs: changes.is_judged && change.stands_out(),
+                interrupt: change.is_interrupt,
+            })
+            .collect(),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct UntilOut<'a> {
+    /// Name of the build that diverged.
+    build: &'a str,
+    #[serde(flatten)]
+    until: UntilDivergence,
+    #[serde(flatten)]
+    outcome: Judgement,
 }
 
 /// The answer on several demos.
@@ -90,7 +181,7 @@ pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
 }
 
 fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<WorkloadRate>) -> OfOne<'a> {
-    let error = failure(options, report).map(|(_, message)| message);
+    let error = failure(options, report);
     OfOne {
         verdict: report.outcome.as_ref().filter(|_| error.is_none()).map(|outcome| judgement(outcome, "cpu")),
         seconds: report.elapsed_s,
@@ -99,6 +190,13 @@ fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Workl
         seed: options.seed,
         commands: [&options.builds[0].name, &options.builds[1].name],
         frames: report.frames.as_ref().ok(),
+        judged_frames: report.judged.as_ref(),
+        until_divergence: report.until.zip(report.outcome.as_ref()).map(|(until, outcome)| UntilOut {
+            build: &options.builds[until.build].name,
+            until,
+            outcome: judgement(outcome, "cpu"),
+        }),
+        profile: report.profile.as_ref().map(profile_out),
         rates,
         warnings: report.warnings.iter().map(ToString::to_string).collect(),
         error,

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use prony_bench::{DemoOptions, DemoReport, Demos};
+use prony_bench::{DemoOptions, DemoReport, Demos, JudgedFrames, ProfiledBuilds};
 use prony_stats::frames::{self, FrameComparison};
-use prony_text::{Quantity, count, printable_line, significant, thousands};
+use prony_text::{Quantity, Table, count, printable_line, significant, thousands};
 
 use super::metrics;
-use crate::bench::demos::{basis, sentence, table};
+use crate::bench::demos::{basis, diverged, judged_frames, sentence, table, until};
+use crate::bench::profiled;
 use crate::words::{change, claim, with_interval};
 
 /// Frames that are listed; --json has all.
@@ -44,6 +45,12 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
             None
         }
     };
+    if let Some(until) = &report.until {
+        let _ = writeln!(out, "{}", diverged(until));
+    }
+    if let Some(judged) = &report.judged {
+        judged_lines(&mut out, judged);
+    }
     if let Some(frames) = frames {
         for (letter, name, build) in
             [("A", &options.builds[0].name, frames.a), ("B", &options.builds[1].name, frames.b)]
@@ -59,13 +66,40 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
         }
     }
     if let Some(outcome) = &report.outcome {
-        let _ = writeln!(out, "{}", claim("B", outcome, options.plan.margin, false));
+        match until(options, report) {
+            Some(until) => out += &(until + "\n"),
+            None => out += &format!("{}\n", claim("B", outcome, options.plan.margin, false)),
+        }
         metrics(&mut out, outcome, "cpu", &|_| None);
+        if let Some(others) = report.judged.as_ref().and_then(|judged| judged.others.as_ref()) {
+            let _ = writeln!(out, "  CPU of other frames {}, informational", change(others));
+        }
     }
     if let Some(frames) = frames {
         by_frame(&mut out, frames);
     }
+    match &report.profile {
+        Some(Ok(profile)) => by_function(&mut out, profile),
+        Some(Err(error)) => out += &format!("  {}\n", profiled::failure(error)),
+        None => {}
+    }
     out
+}
+
+/// The frames that the answer is about, if not all of them.
+fn judged_lines(out: &mut String, judged: &JudgedFrames) {
+    let hint = if judged.is_automatic { "; --frames all takes each" } else { "" };
+    let _ = writeln!(out, "{}{hint}", judged_frames(judged));
+}
+
+/// Functions whose time differs.
+pub fn by_function(out: &mut String, profile: &ProfiledBuilds) {
+    let mut table = Table::with_head(profiled::HEAD).numbers(1..5);
+    for row in profiled::rows(profile) {
+        table.row(row);
+    }
+    table.text().lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+    let _ = writeln!(out, "  {}", profiled::basis(profile));
 }
 
 /// Quantiles of a replay's frames, and the frames that stand out.

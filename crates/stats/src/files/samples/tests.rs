@@ -289,14 +289,14 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
     let times = (option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3));
     let metric =
         option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Uncontended), Just(Metric::Wall), Just(Metric::Rss)]);
-    let judged = (times, metric, (0..9_u64, option::of(1..9_u64)));
+    let judged = (times, metric, (0..9_u64, option::of(1..9_u64)), vec(any::<[u64; 2]>(), 0..3));
     (any::<String>(), facts(), facts(), option::of(any::<String>()), judged, vec(any::<String>(), 0..3)).prop_map(
         |(
             prony_version,
             machine,
             tuning,
             pairing,
-            ((budget_s, pairs_done_s), metric, (pairs_min, pairs_max)),
+            ((budget_s, pairs_done_s), metric, (pairs_min, pairs_max), judged_frames),
             warnings,
         )| Circumstances {
             version: PronyVersion,
@@ -309,14 +309,27 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
             pairs_max,
             metric,
             pairs_done_s,
+            judged_frames,
             warnings,
         },
     )
 }
 
 fn subject() -> impl Strategy<Value = Subject> {
-    let apart = (any::<String>(), option::of(any::<String>()), option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3))
-        .prop_map(|(name, pairing, budget_s, pairs_done_s)| Measurement { name, pairing, budget_s, pairs_done_s });
+    let apart = (
+        any::<String>(),
+        option::of(any::<String>()),
+        option::of(0.0..1e9_f64),
+        vec(0.0..1e9_f64, 0..3),
+        vec(any::<[u64; 2]>(), 0..3),
+    )
+        .prop_map(|(name, pairing, budget_s, pairs_done_s, judged_frames)| Measurement {
+            name,
+            pairing,
+            budget_s,
+            pairs_done_s,
+            judged_frames,
+        });
     let names = (option::of(any::<String>()), option::of(any::<String>()), any::<bool>(), option::of(apart));
     (vec(any::<String>(), 0..3), facts(), names, btree_map(any::<String>(), any::<String>(), 0..3)).prop_map(
         |(command, build, (metric, unit, higher, measurement), parameters)| Subject {
