@@ -101,9 +101,10 @@ fn stop(demo: &Path) -> Result<Exit, Failure> {
 /// nothing was waited for.
 fn go_on(args: &RecordArgs, report: &RecordReport) -> Result<Option<Exit>, Failure> {
     let stays = args.stay || args.end_input.is_some() || std::process::id() == 1;
-    let Some(pid) = report.goes_on.filter(|_| stays) else { return Ok(None) };
-    let ended = prony_replay::wait_for_server(pid)
-        .map_err(|error| Failure::new(format!("cannot wait for the server (process {pid}): {error}")))?;
+    let Some(server) = report.goes_on.as_ref().filter(|_| stays) else { return Ok(None) };
+    let ended = server
+        .wait()
+        .map_err(|error| Failure::new(format!("cannot wait for the server (process {}): {error}", server.pid())))?;
     Ok(Some(exit_of(ended)))
 }
 

@@ -34,7 +34,7 @@ pub use files::pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport
 pub use files::regular::FileError;
 pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
-pub use record::stop::{StopError, stop_recording, wait_for_server};
+pub use record::stop::{StopError, stop_recording};
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, StateOptions,
@@ -50,6 +50,7 @@ pub use run::tape::TapeError;
 #[doc(hidden)]
 pub use run::tape::lay_out_demo;
 pub use server::environment::{Origin, kept_from_strangers, loads_code};
+pub use server::goes_on::GoesOn;
 pub use server::library::has_i386;
 pub use server::program::ProgramError;
 pub use server::recorded::{code_variables, recorded_command, variables_kept};

@@ -13,6 +13,7 @@ use crate::report::{Progress, RecordReport, RecordWarning};
 use crate::server::calls;
 use crate::server::environment;
 use crate::server::facts::describe_machine;
+use crate::server::goes_on::{GoesOn, exit_of};
 use crate::server::launch::beside::{self, Beside};
 use crate::server::launch::{EBADF, Input, Launch, Launched};
 use crate::server::library::{self, Libraries};
@@ -30,9 +31,7 @@ use std::io;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stop::Cut;
@@ -181,8 +180,7 @@ fn header_of(
 pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
     let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
     let environment = environment::to_record();
-    let search = std::env::var_os("PATH");
-    let program = Program::find(&options.command, &cwd, search.as_deref())?;
+    let program = Program::find(&options.command, &cwd, std::env::var_os("PATH").as_deref())?;
     let state = state::directories(&options.state)?;
     let excluded: Vec<&[u8]> = library::EXCLUDED
         .iter()
@@ -275,7 +273,9 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         let program = program.path.display().to_string();
         return Err(RecordError::NotAttached { program, exit: ended });
     }
+    let pid = recording.server.pid();
     let mut report = recording.finish(ended, &state, options.pack, write)?;
+    report.goes_on = (ended == Exit::Cut).then(|| GoesOn::new(pid, interrupt));
     partial::complete(&partial, &options.output, options.replace)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
     // The demo is good all the same.
@@ -684,13 +684,13 @@ impl Recording {
                  did before, which is kept only with --processes-in-turn"
             ));
         }
-        let goes_on = (ended == Exit::Cut).then(|| self.server.pid());
-        if let Some((input, _)) = self.end_input.take().filter(|_| goes_on.is_some()) {
+        let goes_on = ended == Exit::Cut;
+        if let Some((input, _)) = self.end_input.take().filter(|_| goes_on) {
             // Closed, it would end a server that reads to the end of its input: it stays open as long as this process lives.
             let _ = input.into_raw_fd();
         }
         let left: Vec<(i32, String)> = self.others().map(|pid| (pid, Launched::name_of(pid))).collect();
-        if goes_on.is_none() && !left.is_empty() {
+        if !goes_on && !left.is_empty() {
             warnings.push(RecordWarning::LivesOn(left));
         }
         let overlapped = self.channel.overlapped();
@@ -733,7 +733,7 @@ impl Recording {
             threads_waited_s: self.channel.threads_waited().as_secs_f64(),
             file_bytes: totals.file_bytes,
             exit: ended,
-            goes_on,
+            goes_on: None,
             packed,
             warnings,
         })
@@ -756,14 +756,5 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Code(code) => format!("exited with {code}"),
         Exit::Signal(signal) => format!("was ended by {}", signal_name(signal)),
         Exit::Cut => "ended".to_owned(),
-    }
-}
-
-/// Exit code or signal of a process.
-fn exit_of(ended: ExitStatus) -> Exit {
-    match (ended.code(), ended.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Cut,
     }
 }

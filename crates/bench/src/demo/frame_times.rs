@@ -89,7 +89,8 @@ mod tests {
             times.activity = (0..100).map(|frame| FrameActivity { received: false, sent: frame % 5 == 0 }).collect();
             for pair in 0..20 {
                 let noise = 1.0 + 0.01 * f64::from(pair % 3);
-                let frame = |frame: usize, slower: f64| noise * if frame.is_multiple_of(5) { 2e-3 * slower } else { 1e-5 };
+                let frame =
+                    |frame: usize, slower: f64| noise * if frame.is_multiple_of(5) { 2e-3 * slower } else { 1e-5 };
                 let all_s = [1.0, 1.5].map(|slower| (0..100).map(|at| frame(at, slower)).collect::<Vec<f64>>());
                 let choice = times.choose(requested, &all_s[0]);
                 let judged_s = all_s.each_ref().map(|frames_s| choice.select(frames_s));

@@ -1,18 +1,12 @@
-//! The end of a recording whose server goes on: where the demo is cut, who asks for it, and who waits for the server then.
+//! The end of a recording whose server goes on: where the demo is cut, and the request for it by another process.
 
 use crate::files::partial;
-use crate::record::exit_of;
-use prony_demo::Exit;
-use prony_machine::Interrupt;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, wait};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// A server without frames, or one whose clients are silent, is cut where it stands after this time.
@@ -155,34 +149,4 @@ fn catches_stop(place: &Path) -> bool {
     let text = fs::read_to_string(place.join("status")).unwrap_or_default();
     let caught = text.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
     caught.is_some_and(|caught| caught >> (libc::SIGUSR1 - 1) & 1 == 1)
-}
-
-/// Waits for a server that this process has started and does not record any more; passes SIGINT and SIGTERM on to it, and reaps
-/// what it leaves behind.
-///
-/// # Errors
-/// When the kernel has no descriptor for it, or it is no child of this process.
-pub fn wait_for_server(pid: i32) -> io::Result<Exit> {
-    let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM])?;
-    let server = Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?;
-    let process = pidfd_open(server, PidfdFlags::empty())?;
-    loop {
-        let mut watched = [PollFd::new(&process, PollFlags::IN)];
-        // A signal ends the wait, unless it comes right before it.
-        let second = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
-        match poll(&mut watched, Some(&second)) {
-            Err(error) if error != rustix::io::Errno::INTR => return Err(error.into()),
-            _ => {}
-        }
-        while let Some(signal) = interrupt.take() {
-            let signal = if signal == SIGINT { Signal::INT } else { Signal::TERM };
-            kill_process(server, signal)?;
-        }
-        // Orphans of the server have become children of this process.
-        while let Some((ended, status)) = wait(WaitOptions::NOHANG)? {
-            if ended == server {
-                return Ok(exit_of(ExitStatus::from_raw(status.as_raw())));
-            }
-        }
-    }
 }

@@ -10,6 +10,7 @@ pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
 use crate::channel::Counted;
 use crate::files::pack::PackReport;
+use crate::server::goes_on::GoesOn;
 use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
 
@@ -34,8 +35,8 @@ pub struct RecordReport {
     pub file_bytes: u64,
     /// Exit status or signal of the server; [`Exit::Cut`] where it goes on.
     pub exit: Exit,
-    /// PID of the server, where it goes on without being recorded.
-    pub goes_on: Option<i32>,
+    /// The server, where it goes on without being recorded.
+    pub goes_on: Option<GoesOn>,
     /// Files in the demo that the server only read, and those left out.
     pub packed: PackReport,
     /// Warnings that qualify the demo.

@@ -9,6 +9,7 @@ pub(crate) mod recorded;
 pub(crate) mod calls;
 pub(crate) mod facts;
 pub(crate) mod functions;
+pub(crate) mod goes_on;
 pub(crate) mod objects;
 pub(crate) mod processor;
 pub(crate) mod raw_calls;

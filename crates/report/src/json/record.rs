@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prony_demo::Exit as ServerExit;
-use prony_replay::{RecordReport, exit_text};
+use prony_replay::{GoesOn, RecordReport, exit_text};
 use serde_json::json;
 
 use super::demo;
@@ -30,7 +30,7 @@ pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> ser
         "exit_code": exit_code,
         "exit_signal": exit_signal,
         "ended_by_limit": ended_by_limit,
-        "goes_on_as_pid": report.goes_on,
+        "goes_on_as_pid": report.goes_on.as_ref().map(GoesOn::pid),
         "packed": demo::pack::answer(&report.packed),
         "warnings": report.warnings.iter().map(warning).collect::<Vec<_>>(),
     })

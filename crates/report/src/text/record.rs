@@ -39,8 +39,8 @@ pub fn text(output: &Path, report: &RecordReport, ended_by_limit: bool) -> Strin
         );
     }
     let limit = if ended_by_limit { ", after the time of --for" } else { "" };
-    let _ = match report.goes_on {
-        Some(pid) => writeln!(out, "  the server goes on as process {pid} and is not recorded any more"),
+    let _ = match &report.goes_on {
+        Some(server) => writeln!(out, "  the server goes on as process {} and is not recorded any more", server.pid()),
         None => writeln!(out, "  the server {}{limit}", exit_text(report.exit)),
     };
     demo::pack::lines(&mut out, &report.packed);
