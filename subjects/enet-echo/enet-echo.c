@@ -2,11 +2,13 @@
  * that LD_LIBRARY_PATH picks which libenet.so.7 it runs on.
  *
  *   cc -O2 -o enet-echo enet-echo.c -lenet
- *   enet-echo [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--checksum] [--compress] [--any]
+ *   enet-echo [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--work-us N] [--checksum]
+ *             [--compress] [--any]
  *
  * It prints one line, `port PORT pid PID`, and serves until SIGTERM. Polled as games poll: all events that are there,
  * then nothing until the next tick. An answer begins with the first 16 bytes of its packet; bytes 12 to 15 of these say
- * how long an answer is wanted, 0 for none, where --reply is `asked`. */
+ * how long an answer is wanted, 0 for none, where --reply is `asked`. --work-us: time on the CPU that a packet costs, as
+ * a game's logic would. */
 #define _GNU_SOURCE
 #include <enet/enet.h>
 #include <errno.h>
@@ -57,6 +59,19 @@ static size_t reply_bytes(long reply, const ENetPacket *packet) {
     return bytes < REPLY_BYTES_MAX ? bytes : REPLY_BYTES_MAX;
 }
 
+static long ns_between(const struct timespec *from, const struct timespec *to) {
+    return (to->tv_sec - from->tv_sec) * 1000000000 + to->tv_nsec - from->tv_nsec;
+}
+
+/* Uses the CPU for a while: time in which another process has it does not count. */
+static void work(long us) {
+    struct timespec start, now;
+    if (us == 0) return;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (ns_between(&start, &now) < us * 1000);
+}
+
 static void answer(ENetPeer *peer, enet_uint8 channel, const ENetPacket *packet, long reply) {
     if (packet->dataLength < STAMP_BYTES) return;
     size_t bytes = reply_bytes(reply, packet);
@@ -70,7 +85,7 @@ static void answer(ENetPeer *peer, enet_uint8 channel, const ENetPacket *packet,
 }
 
 int main(int count, char **words) {
-    long port = 0, slots = 4095, poll_hz = 1000, reply = ASKED;
+    long port = 0, slots = 4095, poll_hz = 1000, reply = ASKED, work_us = 0;
     int checksum = 0, compress = 0, any = 0;
     for (int at = 1; at < count; at++) {
         const char *flag = words[at];
@@ -82,6 +97,7 @@ int main(int count, char **words) {
         if (!strcmp(flag, "--port")) port = number(value, 0, 65535);
         else if (!strcmp(flag, "--slots")) slots = number(value, 1, 65535);
         else if (!strcmp(flag, "--poll-hz")) poll_hz = number(value, 1, 1000000);
+        else if (!strcmp(flag, "--work-us")) work_us = number(value, 0, 1000000);
         else if (!strcmp(flag, "--reply")) {
             if (!strcmp(value, "asked")) reply = ASKED;
             else if (!strcmp(value, "echo")) reply = ECHO;
@@ -111,6 +127,7 @@ int main(int count, char **words) {
         int result;
         while ((result = enet_host_service(host, &event, 0)) > 0) {
             if (event.type == ENET_EVENT_TYPE_RECEIVE) {
+                work(work_us);
                 answer(event.peer, event.channelID, event.packet, reply);
                 enet_packet_destroy(event.packet);
             }

@@ -1,8 +1,8 @@
 //! An ENet server that answers packets, on `prony-enet-host`: what `subjects/enet-echo` is on the stock library, and
 //! with the same flags. It takes IPv6, and more than 4,095 clients.
 //!
-//! `enet-echo [--address IP] [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--checksum]
-//! [--compress]`
+//! `enet-echo [--address IP] [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--work-us N]
+//! [--checksum] [--compress]`
 //!
 //! It prints one line, `port PORT pid PID`, and serves until it is ended. Polled as games poll: all events that are
 //! there, then nothing until the next tick.
@@ -33,6 +33,8 @@ struct Flags {
     slots: usize,
     poll_hz: u32,
     reply: Reply,
+    /// Time on the CPU that a packet costs, as a game's logic would.
+    work: Duration,
     settings: Settings,
 }
 
@@ -43,6 +45,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
         slots: 4095,
         poll_hz: 1000,
         reply: Reply::Requested,
+        work: Duration::ZERO,
         settings: Settings::default(),
     };
     let mut words = std::env::args().skip(1);
@@ -55,6 +58,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
             "--port" => flags.port = value()?.parse()?,
             "--slots" => flags.slots = value()?.parse()?,
             "--poll-hz" => flags.poll_hz = value()?.parse::<u32>()?.max(1),
+            "--work-us" => flags.work = Duration::from_micros(value()?.parse()?),
             "--reply" => {
                 flags.reply = match value()?.as_str() {
                     "asked" => Reply::Requested,
@@ -67,6 +71,18 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
         }
     }
     Ok(flags)
+}
+
+/// Uses the CPU for a while: time in which another process has it does not count.
+fn work(length: Duration) {
+    let cpu = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+    };
+    let start = cpu();
+    while !length.is_zero() && cpu().saturating_sub(start) < length {
+        std::hint::spin_loop();
+    }
 }
 
 /// Answers a packet that begins with a stamp.
@@ -103,6 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         while let Some(event) = driver.service(Duration::ZERO)? {
             if let Event::Receive { peer, packet } = event {
+                work(flags.work);
                 answer(driver.host_mut(), peer, &packet, flags.reply);
             }
         }

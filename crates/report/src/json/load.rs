@@ -25,6 +25,13 @@ pub struct LoadDocument {
     /// Clients whose disconnection the server did not acknowledge.
     remaining: usize,
     generator: Vec<Cpu>,
+    #[serde(flatten)]
+    caveats: Caveats,
+}
+
+/// What qualifies the figures.
+#[derive(Debug, Serialize)]
+struct Caveats {
     interrupted: bool,
     warnings: Vec<String>,
 }
@@ -42,11 +49,18 @@ struct Setup {
     burst: usize,
     shared_socket: bool,
     threads: usize,
+    #[serde(flatten)]
+    protocol: Protocol,
+    deadline_s: f64,
+    seed: u64,
+}
+
+/// Options of the protocol.
+#[derive(Debug, Serialize)]
+struct Protocol {
     throttle: bool,
     checksum: bool,
     range_coder: bool,
-    deadline_s: f64,
-    seed: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -174,9 +188,11 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
             burst: options.burst(),
             shared_socket: options.connections.sharing == Sharing::Shared,
             threads: options.threads,
-            throttle: options.traffic.throttle,
-            checksum: options.traffic.checksum,
-            range_coder: options.traffic.range_coder,
+            protocol: Protocol {
+                throttle: options.traffic.throttle,
+                checksum: options.traffic.checksum,
+                range_coder: options.traffic.range_coder,
+            },
             deadline_s: options.deadline.as_secs_f64(),
             seed: options.seed,
         },
@@ -230,8 +246,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
         server_drops: report.server_drops,
         remaining: report.remaining,
         generator: report.generator.threads.iter().map(|&usage| cpu(usage, measured_s)).collect(),
-        interrupted: report.is_interrupted,
-        warnings: warnings.to_vec(),
+        caveats: Caveats { interrupted: report.is_interrupted, warnings: warnings.to_vec() },
     }
 }
 
