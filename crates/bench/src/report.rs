@@ -171,7 +171,7 @@ pub enum Event<'a> {
     Stretched(f64, f64),
     /// A build diverged: from now on, only the frames before are compared. Sent once.
     Diverged(UntilDivergence),
-    /// So many replays of each build have been profiled.
+    /// Replays of each build that have been profiled.
     Profiling(usize),
     /// A round is done: how far the bench is, and every run so far.
     Round(Round, &'a [Benchmark]),

@@ -145,7 +145,7 @@ pub fn capacity(
                 }
                 Step::without(&options.conditions, clients, Outcome::Fails)
             }
-            // No port is left for so many sockets.
+            // No port is left for this number of sockets.
             Err(LoadError::Generator(GeneratorError::Socket { .. })) if !steps.is_empty() => {
                 Step::without(&options.conditions, clients, Outcome::GeneratorLimited)
             }

@@ -133,10 +133,11 @@ impl Options {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn options(clients: usize, batch: usize, burst: usize) -> Options {
+    /// Options of a load with these clients, of which `batch` connect at a time and `burst` at last.
+    pub(crate) fn options(clients: usize, batch: usize, burst: usize) -> Options {
         Options {
             target: ([127, 0, 0, 1], 1).into(),
             clients,

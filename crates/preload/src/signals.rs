@@ -107,7 +107,7 @@ pub unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, cont
     unsafe {
         let before = errno();
         let thread = thread::this();
-        if !(*thread).attached || state::mode() == PASS_THROUGH || state::mode() == RECORDING && state::is_over() {
+        if !(*thread).attached || state::mode() == PASS_THROUGH || state::is_over() {
             deferred::run(thread, signal, info, context);
         } else if (*thread).blocking {
             (*thread).blocking = false;

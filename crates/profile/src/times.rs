@@ -16,7 +16,7 @@ use crate::stacks::{NameId, Stacks};
 
 /// The padding as a function. Names of functions have no line breaks.
 const NOTHING: &str = "\n";
-/// A run is padded to so many times the longest one.
+/// A run is padded to this multiple of the longest one.
 const WHOLE: f64 = 2.0;
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;

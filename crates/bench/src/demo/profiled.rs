@@ -21,7 +21,7 @@ const ROUNDS_MIN: usize = 12;
 const ROUNDS_LEAST: usize = 4;
 /// Rounds at most; a replay has little of its time in frames then.
 const ROUNDS_MAX: usize = 400;
-/// Replays in a row are taken together to so many runs, of which the variation between runs is known.
+/// Number of runs that consecutive replays are grouped into, of which the variation between runs is known.
 const RUNS: usize = 8;
 /// Error of all intervals together.
 const LEVEL: f64 = 0.05;

@@ -5,33 +5,15 @@ use std::time::Duration;
 use super::*;
 use crate::failures::Failures;
 use crate::meter::{Meter, Span};
-use crate::options::{Connections, Reply, Sharing, Traffic};
 use crate::report::{Batch, GeneratorUse, Report, Wire};
 use crate::stamp::Stamp;
 
 const SPAN: Span = Span { start_ns: 0, end_ns: 1_000_000_000 };
 
 fn options() -> Options {
-    Options {
-        target: ([127, 0, 0, 1], 1).into(),
-        clients: 10,
-        traffic: Traffic {
-            rate_hz: 10.0,
-            payload_bytes: 16,
-            reply: Reply::Echo,
-            channels: 1,
-            reliable: 0.0,
-            throttle: false,
-            checksum: false,
-            range_coder: false,
-        },
-        connections: Connections { batch: 10, burst: 0, timeout: Duration::from_secs(1), sharing: Sharing::Own },
-        duration: Duration::from_secs(1),
-        threads: 1,
-        deadline: Duration::from_secs(1),
-        server_pid: None,
-        seed: 1,
-    }
+    let mut options = crate::options::tests::options(10, 10, 0);
+    options.traffic.rate_hz = 10.0;
+    options
 }
 
 /// 100 packets that were sent `late_ns` late and answered `took_ns` after their intended times.

@@ -330,8 +330,7 @@ unsafe fn executed(
     unsafe {
         let (thread, recording) = enter();
         let control = state::control();
-        let follow = !(recording && state::is_over())
-            && (state::is_started_one() || control.follow_exec.load(Ordering::Relaxed));
+        let follow = !state::is_over() && (state::is_started_one() || control.follow_exec.load(Ordering::Relaxed));
         let mut room = Followed::NOTHING;
         let mut inherited = [Inherited::default(); INHERITED_MAX];
         let mut inherits = 0;

@@ -108,15 +108,15 @@ pub fn stop_recording(demo: &Path) -> Result<(), StopError> {
     // As long as it is open, the number belongs to the same process.
     let process = pidfd_open(recorder, PidfdFlags::empty()).map_err(system("watch the recorder"))?;
     rustix::process::pidfd_send_signal(&process, Signal::USR1).map_err(system("signal the recorder"))?;
+    let is_complete = || fs::metadata(demo).is_ok_and(|file| (file.dev(), file.ino()) == identity);
     loop {
-        let has_name = |path: &Path| fs::metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == identity);
-        if has_name(demo) {
+        if is_complete() {
             return Ok(());
         }
         let mut watched = [PollFd::new(&process, PollFlags::IN)];
         let soon = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let ended = poll(&mut watched, Some(&soon)).map_err(system("wait for the recorder"))? > 0;
-        if ended && !has_name(demo) {
+        if ended && !is_complete() {
             return Err(StopError::NotCompleted { demo: demo.to_owned(), pid });
         }
     }

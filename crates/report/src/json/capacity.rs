@@ -4,6 +4,7 @@ use prony_load::{Capacity, End, Knee, Spread, Step};
 use prony_stats::Interval;
 use serde::Serialize;
 
+use super::load::Schedule;
 use crate::text::capacity::outcome;
 
 /// JSON document of the answer. Times are seconds, shares are of one core or of all packets.
@@ -58,13 +59,8 @@ enum Answer {
 #[derive(Debug, Serialize)]
 struct Setup {
     target: String,
-    rate_hz: f64,
-    payload_bytes: usize,
-    reply_bytes: u32,
-    channels: u8,
-    reliable: f64,
-    batch: usize,
-    burst: usize,
+    #[serde(flatten)]
+    schedule: Schedule,
     duration_s: f64,
     threads: usize,
     precision: f64,
@@ -146,13 +142,7 @@ fn setup(capacity: &Capacity) -> Setup {
     let load = &capacity.options.load;
     Setup {
         target: load.target.to_string(),
-        rate_hz: load.traffic.rate_hz,
-        payload_bytes: load.traffic.payload_bytes,
-        reply_bytes: load.traffic.reply.bytes(load.traffic.payload_bytes),
-        channels: load.traffic.channels,
-        reliable: load.traffic.reliable,
-        batch: load.connections.batch,
-        burst: load.connections.burst,
+        schedule: Schedule::of(load, load.connections.burst),
         duration_s: load.duration.as_secs_f64(),
         threads: load.threads,
         precision: capacity.options.precision,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::{Failures, Histogram, Reason, Report, Sharing, Usage};
+use prony_load::{Failures, Histogram, Options, Reason, Report, Sharing, Usage};
 use serde::Serialize;
 
 /// JSON document of the answer. Times are seconds, shares are of one core or of all packets.
@@ -40,6 +40,19 @@ struct Caveats {
 struct Setup {
     target: String,
     clients: usize,
+    #[serde(flatten)]
+    schedule: Schedule,
+    shared_socket: bool,
+    threads: usize,
+    #[serde(flatten)]
+    protocol: Protocol,
+    deadline_s: f64,
+    seed: u64,
+}
+
+/// What each client sends, and how clients connect.
+#[derive(Debug, Serialize)]
+pub(super) struct Schedule {
     rate_hz: f64,
     payload_bytes: usize,
     reply_bytes: u32,
@@ -47,12 +60,21 @@ struct Setup {
     reliable: f64,
     batch: usize,
     burst: usize,
-    shared_socket: bool,
-    threads: usize,
-    #[serde(flatten)]
-    protocol: Protocol,
-    deadline_s: f64,
-    seed: u64,
+}
+
+impl Schedule {
+    /// `burst`: clients that connect at once, which may be limited by the number of clients.
+    pub(super) fn of(options: &Options, burst: usize) -> Schedule {
+        Schedule {
+            rate_hz: options.traffic.rate_hz,
+            payload_bytes: options.traffic.payload_bytes,
+            reply_bytes: options.traffic.reply.bytes(options.traffic.payload_bytes),
+            channels: options.traffic.channels,
+            reliable: options.traffic.reliable,
+            batch: options.connections.batch,
+            burst,
+        }
+    }
 }
 
 /// Options of the protocol.
@@ -179,13 +201,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> LoadDocume
         setup: Setup {
             target: options.target.to_string(),
             clients: options.clients,
-            rate_hz: options.traffic.rate_hz,
-            payload_bytes: options.traffic.payload_bytes,
-            reply_bytes: options.traffic.reply.bytes(options.traffic.payload_bytes),
-            channels: options.traffic.channels,
-            reliable: options.traffic.reliable,
-            batch: options.connections.batch,
-            burst: options.burst(),
+            schedule: Schedule::of(options, options.burst()),
             shared_socket: options.connections.sharing == Sharing::Shared,
             threads: options.threads,
             protocol: Protocol {

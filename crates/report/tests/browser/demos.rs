@@ -218,7 +218,7 @@ fn a_run_of_equal_calls_is_one_line_until_it_is_opened() {
 fn the_rows_of_the_time_line_are_low_and_each_name_is_written_once() {
     let page = view(&timeline(""), Some(replay("")), "");
     let mut chromium = Chromium::start();
-    // What the canvas is told to write.
+    // Texts that are drawn on the canvas.
     let spy = "const fill = CanvasRenderingContext2D.prototype.fillText; window.written = []; \
                CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.written.push(text); return fill.call(this, text, ...rest); };";
     chromium.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": spy}));
