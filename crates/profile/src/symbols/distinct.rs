@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::demangle::{Detail, demangled};
-use super::mangling::{is_mangled, split_copy};
+use super::mangling::{is_mangled, split_copy, split_legacy_hash};
 use super::readable::without_parameters;
 use super::stem::Stem;
 
@@ -24,7 +24,14 @@ pub fn distinct_names<'a>(symbols: impl IntoIterator<Item = &'a str>) -> FxHashM
     for symbol in symbols {
         by_stem.entry(Stem::of_symbol(split_copy(symbol).0)).or_default().push(symbol);
     }
-    by_stem.into_values().flat_map(|symbols| Names::of(symbols, []).by_symbol).collect()
+    let names = by_stem.iter().flat_map(|(stem, symbols)| {
+        let mut names = Names::of(symbols.iter().copied(), []);
+        if stem.is_of_swift() {
+            names.avoid(|stem| by_stem.contains_key(&stem));
+        }
+        names.by_symbol
+    });
+    names.collect()
 }
 
 /// Names that a function of this display name would have if no other one had the same, the longest first.
@@ -60,7 +67,9 @@ impl<'a> Names<'a> {
         let mut short: FxHashMap<&str, String> = FxHashMap::default();
         for symbol in symbols {
             let (base, _) = split_copy(symbol);
-            let short = short.entry(base).or_insert_with(|| demangled(base, Detail::Name));
+            // Instances of a generic function have many symbols, which are read once.
+            let without_hash = split_legacy_hash(base).map_or(base, |(before, _)| before);
+            let short = short.entry(without_hash).or_insert_with(|| demangled(base, Detail::Name));
             match names.by_short.get_mut(short.as_str()) {
                 Some(known) => known.push(symbol),
                 None => {
@@ -78,6 +87,15 @@ impl<'a> Names<'a> {
         }
         names
     }
+
+    /// Writes parameters where a short name may be that of a function of another language, which has a stem of its own.
+    pub(super) fn avoid(&mut self, is_taken: impl Fn(Stem) -> bool) {
+        for (symbol, name) in &mut self.by_symbol {
+            if self.by_short.contains_key(name) && is_taken(Stem::of_symbol(name)) {
+                *name = demangled(split_copy(symbol).0, Detail::Parameters);
+            }
+        }
+    }
 }
 
 /// Names symbols that have one short name.
@@ -93,15 +111,21 @@ fn name_several<'a>(
     let is_one = bases.len() == 1;
     for symbol in symbols {
         let base = split_copy(symbol).0;
-        let whole = if is_one { String::new() } else { demangled(base, Detail::Whole) };
-        functions.entry((whole, without_variant(base))).or_default().push(symbol);
+        let key = match split_legacy_hash(base) {
+            _ if is_one => <(String, String)>::default(),
+            Some((_, hash)) => (format!("{short}::{hash}"), String::new()),
+            None => (demangled(base, Detail::Whole), without_variant(base)),
+        };
+        functions.entry(key).or_default().push(symbol);
     }
     let several = functions.len() > 1;
-    let with_parameters = |symbols: &[&str]| match symbols.first() {
+    let with_parameters = |whole: &str, symbols: &[&str]| match symbols.first() {
+        Some(symbol) if several && split_legacy_hash(split_copy(symbol).0).is_some() => whole.to_owned(),
         Some(symbol) if several => demangled(split_copy(symbol).0, Detail::Parameters),
         _ => short.to_owned(),
     };
-    let parameters: Vec<String> = functions.values().map(|symbols| with_parameters(symbols)).collect();
+    let parameters: Vec<String> =
+        functions.iter().map(|((whole, _), symbols)| with_parameters(whole, symbols)).collect();
     let (mut with_these, mut with_this) = (FxHashMap::default(), FxHashMap::default());
     for ((whole, _), parameters) in functions.keys().zip(&parameters) {
         *with_these.entry(parameters.as_str()).or_insert(0) += 1;
@@ -224,6 +248,13 @@ mod tests {
         assert_eq!(names(&legacy), ["a::f::h0123456789abcdef", "a::f::hfedcba9876543210"]);
         assert_eq!(names(&["_RINvC1a1fhEC1b", "_RINvC1a1fhEC1c"]), ["a::f::<u8> [crate b]", "a::f::<u8> [crate c]"]);
         assert_eq!(names(&["_RNvCs1_1a1f", "_RNvCs2_1a1f"]), ["a[3]::f", "a[4]::f"]);
+    }
+
+    #[test]
+    fn a_function_of_swift_beside_one_of_c_has_its_parameters() {
+        let swift = "$s4main7receive3buf1nS2i_SitF";
+        assert_eq!(names(&[swift, "send"]), ["receive", "send"]);
+        assert_eq!(names(&[swift, "receive"]), ["receive(buf: Int, n: Int)", "receive"]);
     }
 
     #[test]

@@ -82,7 +82,10 @@ impl FunctionNames {
             alike.map(|&(_, place)| place).partition(|place| matches!(place, Place::Function(_)));
         let [compiled, stated] = [compiled, stated]
             .map(|places| places.into_iter().filter_map(|place| self.symbol(place)).collect::<Vec<String>>());
-        let names = Names::of(compiled.iter().map(String::as_str), stated.iter().map(String::as_str));
+        let mut names = Names::of(compiled.iter().map(String::as_str), stated.iter().map(String::as_str));
+        if stem.is_of_swift() {
+            names.avoid(|stem| by_stem.binary_search_by_key(&stem, |&(other, _)| other).is_ok());
+        }
         let known = Rc::new(OneStem {
             by_symbol: names.by_symbol.into_iter().map(|(symbol, name)| (symbol.into(), name)).collect(),
             by_short: names
