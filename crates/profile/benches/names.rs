@@ -1,11 +1,10 @@
-//! How long it takes to read a program's file and to name places of its code.
+//! CPU time to read a program's file and to name places of its code.
 //!
 //! `cargo bench -p prony-profile --bench names -- FILE [PLACES]`: places at equal distances over the code, 10,000 unless
 //! stated; a profile of a minute at 999 Hz has about as many different ones.
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::Instant;
 
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, SectionKind};
 use prony_profile::lines_in_file;
@@ -21,9 +20,9 @@ fn main() {
     let mut seconds = Vec::new();
     let (mut functions, mut different) = (0, 0);
     for _ in 0..ROUNDS {
-        let began = Instant::now();
+        let began = cpu_seconds();
         let lines = lines_in_file(Path::new(&path), &places).unwrap_or_else(|error| panic!("{path}: {error}"));
-        seconds.push(began.elapsed().as_secs_f64());
+        seconds.push(cpu_seconds() - began);
         functions = lines.iter().map(Vec::len).sum();
         different = lines.iter().flatten().map(|line| &line.function).collect::<HashSet<_>>().len();
     }
@@ -31,6 +30,11 @@ fn main() {
     let at = |share| quantile_of_sorted(&seconds, share).unwrap_or(f64::NAN);
     println!("{} places, {functions} functions, {different} different names", places.len());
     println!("{:.3} s [{:.3} {:.3}], least {:.3}, n = {ROUNDS}", at(0.5), at(0.25), at(0.75), at(0.0));
+}
+
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Distances of places from where the file is loaded.

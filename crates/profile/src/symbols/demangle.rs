@@ -4,7 +4,7 @@
 use symbolic_common::{Language, Name, NameMangling};
 use symbolic_demangle::{Demangle, DemangleOptions};
 
-use super::mangling::{base_62, is_legacy_hash, is_mangled, rust_identifier, split_copy};
+use super::mangling::{base_62, is_mangled, rust_identifier, split_copy, split_legacy_hash};
 use super::readable::{without_defaults, without_parameters};
 
 /// How much of a name is written.
@@ -52,13 +52,9 @@ pub(super) fn demangled(symbol: &str, detail: Detail) -> String {
 
 /// The language of a mangled symbol.
 fn language(symbol: &str) -> Option<Language> {
-    let is_legacy_rust = || {
-        let hash = symbol.strip_suffix('E').and_then(|rest| rest.get(rest.len().checked_sub(17)?..));
-        hash.is_some_and(is_legacy_hash)
-    };
     match symbol {
         plain if !is_mangled(plain) => None,
-        rust if rust.starts_with("_R") || is_legacy_rust() => Some(Language::Rust),
+        rust if rust.starts_with("_R") || split_legacy_hash(rust).is_some() => Some(Language::Rust),
         _ => Some(Language::Unknown),
     }
 }

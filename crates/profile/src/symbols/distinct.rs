@@ -8,13 +8,14 @@
 //! destructor (`C1`, `C2`, `D0`, … of the Itanium C++ ABI, 5.1.4.3), which are one function of the source.
 #![deny(clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::demangle::{Detail, demangled};
-use super::mangling::{is_mangled, split_copy};
+use super::mangling::{is_mangled, split_copy, split_legacy_hash};
 use super::readable::without_parameters;
 use super::stem::Stem;
 
@@ -24,7 +25,15 @@ pub fn distinct_names<'a>(symbols: impl IntoIterator<Item = &'a str>) -> FxHashM
     for symbol in symbols {
         by_stem.entry(Stem::of_symbol(split_copy(symbol).0)).or_default().push(symbol);
     }
-    by_stem.into_values().flat_map(|symbols| Names::of(symbols, []).by_symbol).collect()
+    let mut names = FxHashMap::default();
+    for (&stem, symbols) in &by_stem {
+        let of_stem = Names::of(stem, symbols.iter().copied(), []);
+        for &symbol in symbols {
+            let name = of_stem.name(symbol, |stem| by_stem.contains_key(&stem));
+            names.insert(symbol, name.expect("it is one of them"));
+        }
+    }
+    names
 }
 
 /// Names that a function of this display name would have if no other one had the same, the longest first.
@@ -38,103 +47,127 @@ pub(crate) fn shorter_names(name: &str) -> Vec<String> {
     names
 }
 
-/// Names of the symbols of one stem.
-#[derive(Debug, Default)]
-pub(super) struct Names<'a> {
-    pub(super) by_symbol: FxHashMap<&'a str, String>,
-    /// Symbols of which the short name is this.
-    pub(super) by_short: FxHashMap<String, Vec<&'a str>>,
+/// Names of the symbols of one stem. What is more than their short names is read when it is requested.
+#[derive(Debug)]
+pub(super) struct Names {
+    stem: Stem,
+    /// The short name of each symbol.
+    short: FxHashMap<Rc<str>, Rc<str>>,
+    /// The symbols of each short name.
+    by_short: FxHashMap<Rc<str>, Vec<Rc<str>>>,
+    compiled: FxHashSet<Rc<str>>,
+    /// Names of symbols that share their short ones.
+    known: RefCell<FxHashMap<Rc<str>, String>>,
 }
 
-impl<'a> Names<'a> {
+impl Names {
     /// `compiled`: symbols of code; `stated`: those that debug information states, perhaps the same, which have no marks of
     /// copies.
-    pub(super) fn of(
+    pub(super) fn of<'a>(
+        stem: Stem,
         compiled: impl IntoIterator<Item = &'a str>,
         stated: impl IntoIterator<Item = &'a str>,
-    ) -> Names<'a> {
-        let compiled: FxHashSet<&str> = compiled.into_iter().collect();
+    ) -> Names {
+        let compiled: FxHashSet<Rc<str>> = compiled.into_iter().map(Rc::from).collect();
         // In a fixed order: of the variants of a constructor, the first gives its symbol.
-        let symbols: BTreeSet<&str> = compiled.iter().copied().chain(stated).collect();
-        let mut names = Names::default();
-        let mut short: FxHashMap<&str, String> = FxHashMap::default();
-        for symbol in symbols {
+        let symbols: BTreeSet<Rc<str>> = compiled.iter().cloned().chain(stated.into_iter().map(Rc::from)).collect();
+        let (short, by_short) = (FxHashMap::default(), FxHashMap::<Rc<str>, Vec<Rc<str>>>::default());
+        let mut names = Names { stem, short, by_short, compiled, known: RefCell::default() };
+        let mut read: FxHashMap<&str, Rc<str>> = FxHashMap::default();
+        for symbol in &symbols {
             let (base, _) = split_copy(symbol);
-            let short = short.entry(base).or_insert_with(|| demangled(base, Detail::Name));
-            match names.by_short.get_mut(short.as_str()) {
-                Some(known) => known.push(symbol),
-                None => {
-                    names.by_short.insert(short.clone(), vec![symbol]);
-                }
-            }
-        }
-        for (short, symbols) in &names.by_short {
-            match symbols.as_slice() {
-                [only] => {
-                    names.by_symbol.insert(only, short.clone());
-                }
-                several => name_several(short, several, &compiled, &mut names.by_symbol),
-            }
+            // Instances of a generic function have many symbols, which are read once.
+            let without_hash = split_legacy_hash(base).map_or(base, |(before, _)| before);
+            let short = read.entry(without_hash).or_insert_with(|| demangled(base, Detail::Name).into());
+            names.by_short.entry(Rc::clone(short)).or_default().push(Rc::clone(symbol));
+            names.short.insert(Rc::clone(symbol), Rc::clone(short));
         }
         names
+    }
+
+    /// The symbols of a short name.
+    pub(super) fn alike(&self, short: &str) -> &[Rc<str>] {
+        self.by_short.get(short).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The name of one of the symbols. `is_taken`: the object has symbols of that stem, too.
+    pub(super) fn name(&self, symbol: &str, is_taken: impl Fn(Stem) -> bool) -> Option<String> {
+        let short = self.short.get(symbol)?;
+        let alike = self.alike(short);
+        if alike.len() > 1 {
+            let known = |names: &FxHashMap<Rc<str>, String>| names.get(symbol).cloned();
+            if let Some(known) = known(&self.known.borrow()) {
+                return Some(known);
+            }
+            let mut names = self.known.borrow_mut();
+            name_several(short, alike, &self.compiled, &mut names);
+            return known(&names);
+        }
+        // A name of Swift may be that of a function of another language, which has a stem of its own.
+        let is_shared = self.stem.is_of_swift() && is_taken(Stem::of_symbol(short));
+        Some(if is_shared { demangled(split_copy(symbol).0, Detail::Parameters) } else { short.as_ref().to_owned() })
     }
 }
 
 /// Names symbols that have one short name.
-fn name_several<'a>(
+fn name_several(
     short: &str,
-    symbols: &[&'a str],
-    compiled: &FxHashSet<&str>,
-    names: &mut FxHashMap<&'a str, String>,
+    symbols: &[Rc<str>],
+    compiled: &FxHashSet<Rc<str>>,
+    names: &mut FxHashMap<Rc<str>, String>,
 ) {
     // Functions of the source, each with its symbols.
-    let mut functions: BTreeMap<(String, String), Vec<&'a str>> = BTreeMap::new();
+    let mut functions: BTreeMap<(String, String), Vec<&Rc<str>>> = BTreeMap::new();
     let bases: FxHashSet<&str> = symbols.iter().map(|symbol| split_copy(symbol).0).collect();
     let is_one = bases.len() == 1;
     for symbol in symbols {
         let base = split_copy(symbol).0;
-        let whole = if is_one { String::new() } else { demangled(base, Detail::Whole) };
-        functions.entry((whole, without_variant(base))).or_default().push(symbol);
+        let key = match split_legacy_hash(base) {
+            _ if is_one => <(String, String)>::default(),
+            Some((_, hash)) => (format!("{short}::{hash}"), String::new()),
+            None => (demangled(base, Detail::Whole), without_variant(base)),
+        };
+        functions.entry(key).or_default().push(symbol);
     }
     let several = functions.len() > 1;
-    let with_parameters = |symbols: &[&str]| match symbols.first() {
+    let with_parameters = |whole: &str, symbols: &[&Rc<str>]| match symbols.first() {
+        Some(symbol) if several && split_legacy_hash(split_copy(symbol).0).is_some() => whole.to_owned(),
         Some(symbol) if several => demangled(split_copy(symbol).0, Detail::Parameters),
         _ => short.to_owned(),
     };
-    let parameters: Vec<String> = functions.values().map(|symbols| with_parameters(symbols)).collect();
+    let parameters: Vec<String> =
+        functions.iter().map(|((whole, _), symbols)| with_parameters(whole, symbols)).collect();
     let (mut with_these, mut with_this) = (FxHashMap::default(), FxHashMap::default());
     for ((whole, _), parameters) in functions.keys().zip(&parameters) {
         *with_these.entry(parameters.as_str()).or_insert(0) += 1;
         *with_this.entry(whole.as_str()).or_insert(0) += 1;
     }
     for (((whole, _), symbols), parameters) in functions.iter().zip(&parameters) {
-        match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
-            (Some(1), _) => name_copies(parameters, symbols, compiled, names),
-            (_, Some(1)) => name_copies(whole, symbols, compiled, names),
+        let name = match (with_these.get(parameters.as_str()), with_this.get(whole.as_str())) {
+            (Some(1), _) => Some(parameters),
+            (_, Some(1)) => Some(whole),
             // Of two with internal linkage, or in the n-th block of a function, the symbol alone says which it is.
-            _ => names.extend(symbols.iter().map(|&symbol| (symbol, format!("{short} [{symbol}]")))),
+            _ => None,
+        };
+        let of_code = symbols.iter().filter(|symbol| compiled.contains(**symbol));
+        let copies: FxHashSet<&str> = of_code.map(|symbol| split_copy(symbol).1).collect();
+        for &symbol in symbols {
+            let name = match name {
+                Some(name) => name_of_copy(name, symbol, copies.len() > 1),
+                None => format!("{short} [{symbol}]"),
+            };
+            names.insert(Rc::clone(symbol), name);
         }
     }
 }
 
-/// Names the copies of one function.
-fn name_copies<'a>(
-    name: &str,
-    symbols: &[&'a str],
-    compiled: &FxHashSet<&str>,
-    names: &mut FxHashMap<&'a str, String>,
-) {
-    let of_code = symbols.iter().filter(|symbol| compiled.contains(**symbol));
-    let copies: FxHashSet<&str> = of_code.map(|symbol| split_copy(symbol).1).collect();
-    for symbol in symbols {
-        let (base, copy) = split_copy(symbol);
-        let name = match copy {
-            copy if copies.len() <= 1 || copy.is_empty() => name.to_owned(),
-            // As c++filt of GNU binutils writes it.
-            copy if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
-            copy => format!("{name}{copy}"),
-        };
-        names.insert(symbol, name);
+/// The name of a function of which this symbol is a copy. `several`: there is more than one of them.
+fn name_of_copy(name: &str, symbol: &str, several: bool) -> String {
+    match split_copy(symbol) {
+        (_, copy) if !several || copy.is_empty() => name.to_owned(),
+        // As c++filt of GNU binutils writes it.
+        (base, copy) if is_mangled(base) && copy.starts_with('.') => format!("{name} [clone {copy}]"),
+        (_, copy) => format!("{name}{copy}"),
     }
 }
 
@@ -199,10 +232,16 @@ mod tests {
 
     #[test]
     fn a_function_that_is_inlined_beside_its_only_copy_is_one() {
-        let names = Names::of(["_Z1fi.isra.0", "_Z1gi.part.0", "_Z1gi"], ["_Z1fi", "_Z1gi", "_Z1gd"]).by_symbol;
-        assert_eq!([&names["_Z1fi.isra.0"], &names["_Z1fi"]], ["f", "f"]);
+        let name = |compiled: &[&str], stated: &[&str], symbol: &str| {
+            let names = Names::of(Stem::of_symbol(symbol), compiled.iter().copied(), stated.iter().copied());
+            names.name(symbol, |_| false).expect("it is one of them")
+        };
+        for symbol in ["_Z1fi.isra.0", "_Z1fi"] {
+            assert_eq!(name(&["_Z1fi.isra.0"], &["_Z1fi"], symbol), "f");
+        }
         let expected = ["g(int)", "g(int) [clone .part.0]", "g(double)"];
-        assert_eq!(["_Z1gi", "_Z1gi.part.0", "_Z1gd"].map(|symbol| &names[symbol]), expected);
+        let symbols = ["_Z1gi", "_Z1gi.part.0", "_Z1gd"];
+        assert_eq!(symbols.map(|symbol| name(&["_Z1gi.part.0", "_Z1gi"], &["_Z1gi", "_Z1gd"], symbol)), expected);
     }
 
     #[test]
@@ -224,6 +263,13 @@ mod tests {
         assert_eq!(names(&legacy), ["a::f::h0123456789abcdef", "a::f::hfedcba9876543210"]);
         assert_eq!(names(&["_RINvC1a1fhEC1b", "_RINvC1a1fhEC1c"]), ["a::f::<u8> [crate b]", "a::f::<u8> [crate c]"]);
         assert_eq!(names(&["_RNvCs1_1a1f", "_RNvCs2_1a1f"]), ["a[3]::f", "a[4]::f"]);
+    }
+
+    #[test]
+    fn a_function_of_swift_beside_one_of_c_has_its_parameters() {
+        let swift = "$s4main7receive3buf1nS2i_SitF";
+        assert_eq!(names(&[swift, "send"]), ["receive", "send"]);
+        assert_eq!(names(&[swift, "receive"]), ["receive(buf: Int, n: Int)", "receive"]);
     }
 
     #[test]

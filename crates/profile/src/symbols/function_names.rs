@@ -22,7 +22,7 @@ pub(super) struct FunctionNames {
     /// Strings of the debug information, `.debug_str`.
     strings: Option<EndianRcSlice<RunTimeEndian>>,
     by_stem: OnceCell<Vec<(Stem, Place)>>,
-    known: RefCell<FxHashMap<Stem, Rc<OneStem>>>,
+    known: RefCell<FxHashMap<Stem, Rc<Names>>>,
 }
 
 /// Where a symbol is stored.
@@ -31,13 +31,6 @@ enum Place {
     Function(u32),
     /// Offset in the strings.
     String(u32),
-}
-
-/// Names of all symbols of one stem.
-#[derive(Default)]
-struct OneStem {
-    by_symbol: FxHashMap<Box<str>, String>,
-    by_short: FxHashMap<String, Vec<Box<str>>>,
 }
 
 impl FunctionNames {
@@ -55,42 +48,42 @@ impl FunctionNames {
         let base = split_copy(symbol).0;
         let known = self.of_stem(Stem::of_symbol(base));
         // Symbols of split debug information are not known beforehand: each keeps what may distinguish it.
-        known.by_symbol.get(symbol).cloned().unwrap_or_else(|| demangled(base, Detail::Parameters))
+        self.known_name(&known, symbol).unwrap_or_else(|| demangled(base, Detail::Parameters))
     }
 
     /// The name of a function that has no symbol in debug information.
     pub(super) fn of_scoped(&self, name: &ScopedName) -> String {
         let known = self.of_stem(Stem::of_identifiers(name.identifiers.iter().map(String::as_str)));
-        let alike = known.by_short.get(&name.short).map(Vec::as_slice).unwrap_or_default();
+        let alike = known.alike(&name.short);
         let is_same = |symbol: &str| demangled(split_copy(symbol).0, Detail::Parameters) == name.with_parameters;
         match alike.iter().map(|symbol| &**symbol).find(|symbol| is_same(symbol)) {
             // Elsewhere it was not inlined.
-            Some(symbol) => known.by_symbol.get(symbol).cloned().unwrap_or_else(|| name.with_parameters.clone()),
+            Some(symbol) => self.known_name(&known, symbol).unwrap_or_else(|| name.with_parameters.clone()),
             None if name.is_overloaded || !alike.is_empty() => name.with_parameters.clone(),
             None => name.short.clone(),
         }
     }
 
-    fn of_stem(&self, stem: Stem) -> Rc<OneStem> {
+    fn known_name(&self, names: &Names, symbol: &str) -> Option<String> {
+        names.name(symbol, |stem| self.by_stem().binary_search_by_key(&stem, |&(other, _)| other).is_ok())
+    }
+
+    fn by_stem(&self) -> &[(Stem, Place)] {
+        self.by_stem.get_or_init(|| self.sorted())
+    }
+
+    fn of_stem(&self, stem: Stem) -> Rc<Names> {
         if let Some(known) = self.known.borrow().get(&stem) {
             return Rc::clone(known);
         }
-        let by_stem = self.by_stem.get_or_init(|| self.sorted());
+        let by_stem = self.by_stem();
         let from = by_stem.partition_point(|&(other, _)| other < stem);
         let alike = by_stem.iter().skip(from).take_while(|&&(other, _)| other == stem);
         let (compiled, stated): (Vec<Place>, Vec<Place>) =
             alike.map(|&(_, place)| place).partition(|place| matches!(place, Place::Function(_)));
         let [compiled, stated] = [compiled, stated]
             .map(|places| places.into_iter().filter_map(|place| self.symbol(place)).collect::<Vec<String>>());
-        let names = Names::of(compiled.iter().map(String::as_str), stated.iter().map(String::as_str));
-        let known = Rc::new(OneStem {
-            by_symbol: names.by_symbol.into_iter().map(|(symbol, name)| (symbol.into(), name)).collect(),
-            by_short: names
-                .by_short
-                .into_iter()
-                .map(|(short, symbols)| (short, symbols.into_iter().map(Box::from).collect()))
-                .collect(),
-        });
+        let known = Rc::new(Names::of(stem, compiled.iter().map(String::as_str), stated.iter().map(String::as_str)));
         self.known.borrow_mut().insert(stem, Rc::clone(&known));
         known
     }

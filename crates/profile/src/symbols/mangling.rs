@@ -21,6 +21,13 @@ pub(super) fn split_copy(symbol: &str) -> (&str, &str) {
     symbol.split_at_checked(end).unwrap_or((symbol, ""))
 }
 
+/// A symbol of Rust's legacy mangling in two: what is before its hash, and the hash.
+pub(super) fn split_legacy_hash(symbol: &str) -> Option<(&str, &str)> {
+    let rest = symbol.strip_prefix("_Z").and(symbol.strip_suffix('E'))?;
+    let (before, hash) = rest.split_at_checked(rest.len().checked_sub(17)?)?;
+    (before.ends_with("17") && is_legacy_hash(hash)).then_some((before, hash))
+}
+
 /// `h` and 16 hexadecimal digits.
 pub(super) fn is_legacy_hash(identifier: &str) -> bool {
     let is_hexadecimal = |hash: &str| hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

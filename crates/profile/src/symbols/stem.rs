@@ -35,6 +35,11 @@ impl Stem {
         identifiers.stem()
     }
 
+    /// True of the stem that all symbols of Swift have.
+    pub(super) fn is_of_swift(self) -> bool {
+        self == Stem::of_symbol("$s")
+    }
+
     /// The stem of a name whose identifiers are known.
     pub(super) fn of_identifiers<'a>(identifiers: impl IntoIterator<Item = &'a str>) -> Stem {
         let mut all = Identifiers::default();
