@@ -5,8 +5,8 @@ use prony_stats::{Metric, Verdict};
 use prony_text::{Quantity, Table, plain, thousands, without_error_numbers};
 
 use super::table::RowVerdict;
+use crate::change::{self, change};
 use crate::divergence;
-use crate::words::{change, to_percent};
 
 /// Why two builds could not be compared on a demo: the build, and a sentence. `None` where they were.
 pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<(usize, String)> {
@@ -122,8 +122,8 @@ pub fn table(names: [String; 2], demos: &Demos, shown: fn(&str) -> String) -> Ta
 /// What the table says of errors.
 pub fn basis(demos: &Demos) -> String {
     format!(
-        "CPU time per frame; same: within ±{} %; probability of any false alarm: at most {} %",
-        plain(to_percent(demos.margin)),
+        "CPU time per frame; same: within {}; probability of any false alarm: at most {} %",
+        change::margin(demos.margin),
         plain(demos.alpha * 100.0)
     )
 }

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use prony_bench::{DemoOptions, DemoReport, Demos};
 use prony_stats::frames::{self, FrameComparison};
-use prony_text::{Quantity, count, printable_line, significant, thousands};
+use prony_text::{Quantity, count, printable_line, quantity, significant, thousands};
 
 use super::metrics;
 use crate::bench::demos::{basis, sentence, table};
-use crate::words::{change, claim, with_interval};
+use crate::change::change;
+use crate::words::{Judged, claim, with_interval};
 
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
@@ -59,8 +60,8 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
         }
     }
     if let Some(outcome) = &report.outcome {
-        let _ = writeln!(out, "{}", claim("B", outcome, options.plan.margin, false));
-        metrics(&mut out, outcome, "cpu", &|_| None);
+        let _ = writeln!(out, "{}", claim("B", outcome, Judged::TIMES, options.plan.margin, false));
+        metrics(&mut out, outcome, Judged::TIMES, &|_| None);
     }
     if let Some(frames) = frames {
         by_frame(&mut out, frames);
@@ -76,12 +77,11 @@ pub fn by_frame(out: &mut String, frames: &FrameComparison) {
             p if p >= 1.0 => "max".to_owned(),
             p => format!("p{:.0}", p * 100.0),
         };
-        let scale = Quantity::of(quantile.a_s, "second");
         let _ = writeln!(
             out,
             "    {name:4} {} → {}  {}",
-            scale.value(quantile.a_s),
-            scale.value(quantile.b_s),
+            quantity(quantile.a_s, "second"),
+            quantity(quantile.b_s, "second"),
             change(&quantile.ratio)
         );
     }
@@ -91,13 +91,12 @@ pub fn by_frame(out: &mut String, frames: &FrameComparison) {
     let changed = count(frames.changed.len() as u64, "frame");
     let _ = writeln!(out, "  {changed} whose change differs from that of the typical frame:");
     for change in frames.changed.iter().take(LISTED) {
-        let scale = Quantity::of(change.a_s, "second");
         let _ = writeln!(
             out,
             "    frame {:>7}  {} → {}",
             thousands(change.frame as u64),
-            scale.value(change.a_s),
-            scale.value(change.b_s)
+            quantity(change.a_s, "second"),
+            quantity(change.b_s, "second")
         );
     }
     if frames.changed.len() > LISTED {
