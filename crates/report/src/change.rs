@@ -124,6 +124,14 @@ pub fn change(change: &Interval) -> String {
     Form::of(change).change(change)
 }
 
+/// `+0.8 % [+0.4, +1.2] CPU time`: a change with the quantity that it is of.
+pub fn found(change: &Interval, quantity: &str) -> String {
+    match change.n {
+        0 => "no values".to_owned(),
+        _ => format!("{} {quantity}", self::change(change)),
+    }
+}
+
 /// A ratio of which no interval is known or needed: one pair, the median of several, a bound.
 pub fn value(log: f64) -> String {
     match log {

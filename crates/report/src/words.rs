@@ -9,7 +9,7 @@ use prony_stats::single_sample::TooFew;
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, count, duration};
 
-use crate::change::{self, change};
+use crate::change::{self, change, found};
 use crate::study::sentences::Tone;
 
 /// Name of the metric `uncontended`, where people read it.
@@ -122,14 +122,6 @@ pub fn claim(name: &str, outcome: &Outcome, judged: Judged<'_>, margin: f64, sev
         _ => String::new(),
     };
     Claim { verdict: verdict + &more, basis }
-}
-
-/// `+0.8 % [+0.4, +1.2] CPU time`: a change with the quantity that it is of.
-pub fn found(change: &Interval, quantity: &str) -> String {
-    match change.n {
-        0 => "no values".to_owned(),
-        _ => format!("{} {quantity}", self::change(change)),
-    }
 }
 
 /// `same within ±1 %: …` or `unclear: …`.

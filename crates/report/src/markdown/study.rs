@@ -51,7 +51,7 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let (form, of_range) = impact::forms(&listed);
     // A column of its own only where it says something.
     let says = |text: &str| {
-        if listed.iter().all(|effect| sentences::is_significant(effect)) { String::new() } else { format!(" {text} |") }
+        if listed.iter().all(sentences::is_significant) { String::new() } else { format!(" {text} |") }
     };
     let _ = writeln!(out, "| component | change | mean [95 %] | median | range over {over}s | pairs |{}", says(""));
     let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());

@@ -9,7 +9,6 @@ use crate::change::{self, change};
 use crate::study::findings::{ALPHA, Contrast, Findings, MARGIN};
 use crate::study::matrix::Matrix;
 use crate::study::quantity::{Changing, is_time};
-use crate::words;
 
 /// Combinations of levels that are named.
 const COMBINATIONS_MAX: usize = 4;
@@ -126,7 +125,7 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
 
 /// A change with its interval and the quantity that it is of.
 fn found(changing: &Changing, interval: &Interval) -> String {
-    words::found(&changing.ratio(interval), &changing.name)
+    change::found(&changing.ratio(interval), &changing.name)
 }
 
 /// The largest main effect that differs significantly from 0. It rests on all cells, so it is shown where no whole

@@ -11,10 +11,10 @@ use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
 
-use crate::change::change;
+use crate::change::{change, found};
 use crate::compare::CompareOptions;
 use crate::text::bench::{both_words, metrics};
-use crate::words::{self, Judged, found, undirected};
+use crate::words::{self, Judged, undirected};
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> String {

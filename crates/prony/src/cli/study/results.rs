@@ -121,10 +121,11 @@ Examples:
   prony study diff old/ new/
   prony study diff old/ new/ --margin 2% --json
 
-Factors, levels, workloads and machines are matched by name. Percentages are speed-ups of the new study. Its cells did not
-run interleaved with those of the old one. With several machines, drift between the two is part of their spread. With one
-machine it cannot be separated from a change: the runs are assumed to differ as their blocks do, which needs repeats, and a
-configuration is known no better than from one block of each. Effects are compared within blocks and are not affected.
+Factors, levels, workloads and machines are matched by name. Changes of a time are those of the speed. The new study's
+cells did not run interleaved with those of the old one. With several machines, drift between the two is part of their
+spread. With one machine it cannot be separated from a change: the runs are assumed to differ as their blocks do, which
+needs repeats, and a configuration is known no better than from one block of each. Effects are compared within blocks
+and are not affected.
 
 Exit codes:
   0  faster, or the same within --margin

@@ -5,7 +5,7 @@ use prony_stats::effects::{Over, Size};
 use prony_study::{Direction, Metric};
 use prony_text::{Table, Untrusted, thousands};
 
-use crate::change::{self, change};
+use crate::change::{self, Form, change};
 use crate::study::quantity::Changing;
 
 /// Cells of an effect: its mean with the interval, its median, and `−21 … +3 %` where there are several values.
@@ -17,8 +17,12 @@ pub fn sizes(changing: &Changing, size: &Size) -> [String; 3] {
 /// Median of an effect, and its range.
 pub fn spread(changing: &Changing, size: &Size) -> [String; 2] {
     let (low, high) = changing.ends(size.min, size.max);
-    let range = if low == high { String::new() } else { change::range(low, high) };
-    [change::value(changing.log(size.median)), range]
+    let median = changing.log(size.median);
+    if low == high {
+        return [change::value(median), String::new()];
+    }
+    let form = Form::ranges([(low, high)]);
+    [form.value(median), form.range(low, high)]
 }
 
 /// `machines`, of what counts once.
