@@ -123,7 +123,7 @@ fn one_command_alone_is_shown_with_its_spread() {
     let scratch = scratch();
     let answer = scratch.prony(&["bench", "--runs", "30", "true"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    for expected in ["true\n  wall ", "  CPU ", "n = 30", "█"] {
+    for expected in ["true\n ", " median [95 %] ", "\n  wall ", "\n  CPU ", "  30\n", "█"] {
         assert!(answer.stdout.contains(expected), "{expected} is missing from {answer:?}");
     }
 }
