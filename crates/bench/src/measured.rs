@@ -159,7 +159,7 @@ impl OnDemo {
     /// Change of B, of what was judged.
     pub fn change(&self) -> Option<Interval> {
         let outcome = self.report.outcome.as_ref().filter(|_| self.verdict().is_some())?;
-        outcome.metric.of(outcome).map(|block| block.interval).filter(|interval| interval.n > 0)
+        outcome.change(outcome.metric).filter(|interval| interval.n > 0)
     }
 }
 

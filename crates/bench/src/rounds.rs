@@ -8,7 +8,8 @@ use prony_stats::Metric;
 use prony_stats::judge::{Plan, Progress};
 use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances};
-use prony_stats::single_sample::{SingleSample, median_interval};
+use prony_stats::single_sample::SingleSample;
+use prony_stats::summary::benchmark_median;
 use prony_stats::{Interval, Seed};
 
 use crate::contest::Contest;
@@ -469,7 +470,7 @@ impl<'a> Bench<'a> {
 
     /// The time of the first command with its interval.
     fn live_single(&self) -> Option<Interval> {
-        median_interval(&self.benchmarks[0].values().collect::<Vec<_>>(), self.options.plan.alpha)
+        benchmark_median(&self.benchmarks[0], self.options.plan.alpha)
     }
 
     fn progress(&self) -> Round {

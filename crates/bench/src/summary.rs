@@ -3,6 +3,7 @@
 use prony_stats::Metric;
 use prony_stats::samples::Benchmark;
 use prony_stats::single_sample::median_interval;
+use prony_stats::summary::benchmark_median;
 use prony_stats::{Interval, quantile};
 
 use crate::sample::{of_runs, rss_of_runs};
@@ -10,7 +11,8 @@ use crate::sample::{of_runs, rss_of_runs};
 /// Summary of the runs of one command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// The value that a worker gave, or wall time, in the benchmark's unit.
+    /// The value that a worker gave, or wall time, in the benchmark's unit; the median is that of processes, of which each
+    /// counts once.
     pub value: Spread,
     /// CPU time of a run, in seconds; `None` without a complete run.
     pub cpu_s: Option<Spread>,
@@ -67,7 +69,7 @@ impl Summary {
         let values: Vec<f64> = benchmark.values().collect();
         let (cpu, uncontended) = of_runs(benchmark);
         Some(Summary {
-            value: Spread::of(&values, alpha)?,
+            value: Spread { median: benchmark_median(benchmark, alpha)?, ..Spread::of(&values, alpha)? },
             cpu_s: Spread::of(&cpu, alpha),
             uncontended_s: uncontended.and_then(|uncontended| Spread::of(&uncontended, alpha)),
             rss_bytes: Spread::of(&rss_of_runs(benchmark), alpha),

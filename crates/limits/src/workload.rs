@@ -1,7 +1,8 @@
 //! Workloads of a known amount of work, and their shares of what the hardware does at best.
 
 use prony_stats::samples::{BYTES, Benchmark, MetadataValue, OPERATIONS, Samples};
-use prony_stats::single_sample::median_interval;
+use prony_stats::single_sample::TooFew;
+use prony_stats::summary::benchmark_median;
 
 use crate::{Limits, Rate, Share, reference, shares};
 
@@ -18,13 +19,14 @@ pub struct Workload {
     pub high: f64,
     /// Number of values.
     pub n: usize,
+    /// Reason why the bounds are not known.
+    pub too_few: Option<TooFew>,
 }
 
 impl Workload {
     /// Rate of a benchmark; `None` if the amount of work per run is unknown.
     pub fn of(benchmark: &Benchmark) -> Option<Workload> {
-        let values: Vec<f64> = benchmark.values().collect();
-        let interval = median_interval(&values, 0.05)?;
+        let interval = benchmark_median(benchmark, 0.05)?;
         let amount = |name: &str| match benchmark.metadata.get(name)? {
             MetadataValue::Number(number) => number.as_f64().filter(|amount| *amount > 0.0),
             _ => None,
@@ -42,7 +44,7 @@ impl Workload {
             _ if unit.ends_with("/s") => (Rate::Operations(interval.estimate), interval.low, interval.high),
             _ => return None,
         };
-        Some(Workload { name: benchmark.name.clone(), rate, low, high, n: interval.n })
+        Some(Workload { name: benchmark.name.clone(), rate, low, high, n: interval.n, too_few: TooFew::of(&interval) })
     }
 
     /// Rates of all benchmarks with a known amount of work per run.

@@ -8,6 +8,7 @@
 
 // What is to be shown, and the words for it.
 mod bench;
+pub mod change;
 pub mod compare;
 pub mod demo;
 pub mod divergence;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prony_report::Report;
+use prony_report::{Report, Verdict};
 use prony_stats::Seed;
 use prony_study::{Cell, Factor, Results, Role};
 use prony_testing::studies;
@@ -110,9 +110,11 @@ fn a_slower_build_is_called_slower_and_an_equal_one_the_same() {
     };
     let slower = with(1.2);
     let claim = report(&slower).verdict().claim;
-    assert_eq!(claim, "stock/stock/stock is 20 % faster than stock/stock/optimised");
+    assert_eq!(claim, "stock/stock/stock is faster than stock/stock/optimised: +20.01 % [+19.98, +20.04] speed");
     let same = with(1.0);
-    assert_eq!(report(&same).verdict().claim, "stock/stock/optimised is the same as stock/stock/stock within 1.0 %");
+    let claim = report(&same).verdict().claim;
+    let expected = "stock/stock/optimised is the same as stock/stock/stock within ±1 %: ";
+    assert!(claim.starts_with(expected) && claim.ends_with("] speed"), "{claim}");
 }
 
 /// Two builds on one machine; each workload gains what stands for it, and cells scatter by 2 %.
@@ -144,52 +146,49 @@ fn the_headline_is_about_the_workloads_that_were_measured() {
     // Of two that gain 71 and 92 % each, Student's interval over workloads was 0.9 to 3.6 times.
     let two = on_one_machine(&[1.71, 1.92], 18);
     let verdict = report(&two).verdict();
-    assert_eq!(verdict.claim, "new is 1.81× as fast as old");
+    assert_eq!(verdict.claim, "new is faster than old: +80.7 % [+79.2, +82.2] speed");
     let parts: Vec<&str> = verdict.basis.split("; ").collect();
-    assert_eq!((parts[0], parts[3]), ("1.69–1.93× over 2 workloads", "both workloads faster"));
-    assert!(parts[1].starts_with("95 % interval 1.7") || parts[1].starts_with("95 % interval 1.8"), "{verdict:?}");
-    assert!(parts[1].ends_with("× on these workloads, over 36 repeats"), "{verdict:?}");
-    assert_eq!(parts[2], "two are too few for an interval for other workloads");
+    assert_eq!((parts[0], parts[3]), ("+69 … +93 % over 2 workloads", "both workloads faster"));
+    assert_eq!(parts[1], "95 % interval on these workloads, over 36 repeats");
+    assert_eq!(parts[2], "no interval for other workloads: 2 workloads, 3 needed");
     let six = on_one_machine(&[1.2, 1.5, 1.71, 1.92, 2.0, 2.4], 3);
     let basis = report(&six).verdict().basis;
-    assert!(basis.contains("× on these workloads, over 18 repeats; for other workloads like these 1."), "{basis}");
+    assert!(
+        basis.contains("95 % interval on these workloads, over 18 repeats; for other workloads like these +"),
+        "{basis}"
+    );
     let markdown = report(&six).markdown();
     assert!(
         markdown.contains("- Intervals are for these 6 workloads. For others like them: engine old → new +"),
         "{markdown}"
     );
     let one = on_one_machine(&[1.71], 5);
-    let basis = report(&one).verdict().basis;
-    assert!(
-        basis.contains("over 5 repeats; 95 % interval 1.6") || basis.contains("over 5 repeats; 95 % interval 1.7"),
-        "{basis}"
-    );
+    let Verdict { claim, basis, .. } = report(&one).verdict();
+    assert!(claim.starts_with("new is faster than old: +") && claim.ends_with("] speed"), "{claim}");
+    assert!(basis.contains("over 5 repeats; 95 % interval;"), "{basis}");
     assert!(basis.contains("; no interval for other workloads; the only workload faster"), "{basis}");
 }
 
 #[test]
-fn the_interval_of_a_headline_is_in_its_terms() {
+fn a_headline_has_the_direction_of_its_quantity() {
     use prony_study::{Direction, Metric};
-    let numbers = |text: &str| -> Vec<f64> {
-        text.split(|letter: char| !letter.is_ascii_digit() && letter != '.')
-            .filter_map(|word| word.parse().ok())
-            .collect()
-    };
-    for (unit, direction) in
-        [("second", Direction::Lower), ("byte", Direction::Lower), ("request/s", Direction::Higher)]
-    {
-        for gain in [0.3, 0.55, 1.81, 3.2] {
+    let cases = [
+        ("second", Direction::Lower, ["old is faster than new: ×3.3", "new is faster than old: ×3.2"]),
+        ("byte", Direction::Lower, ["old has lower CPU time than new: ×0.3", "new has lower CPU time than old: ×0.3"]),
+        (
+            "request/s",
+            Direction::Higher,
+            ["new has higher CPU time than old: ×3.3", "old has higher CPU time than new: ×3.2"],
+        ),
+    ];
+    for (unit, direction, claims) in cases {
+        for (gain, expected) in [0.3, 3.2].into_iter().zip(claims) {
             let mut results = on_one_machine(&[gain, gain * 1.02], 18);
             results.metric = Metric { unit: unit.to_owned(), direction, ..results.metric };
             let verdict = report(&results).verdict();
-            let [claimed] = numbers(&verdict.claim)[..] else { panic!("{verdict:?}") };
-            let interval =
-                verdict.basis.split("; ").find(|part| part.starts_with("95 % interval")).expect("an interval");
-            let (low, high) = match numbers(interval.trim_start_matches("95 % interval"))[..] {
-                [low, high, ..] => (low, high),
-                _ => panic!("{verdict:?}"),
-            };
-            assert!((low * 0.99..=high * 1.01).contains(&claimed), "{unit} {gain}: {verdict:?}");
+            assert!(verdict.claim.starts_with(expected), "{verdict:?}");
+            // The range of the two workloads is in the same terms.
+            assert!(verdict.basis.starts_with(if expected.contains("×0") { "×0.3" } else { "×3." }), "{verdict:?}");
         }
     }
 }
@@ -199,7 +198,7 @@ fn workloads_that_go_opposite_ways_are_not_called_faster_by_their_mean() {
     // The mean gains, and most of them lose.
     let opposite = on_one_machine(&[0.95, 0.95, 2.0], 18);
     let claim = report(&opposite).verdict().claim;
-    assert_eq!(claim, "Unclear whether new is better than old");
+    assert_eq!(claim, "Unclear whether new is better than old: +21.7 % [+20.7, +22.6] speed");
 }
 
 /// Six factors of two levels, of which the last alone does something, in a benchmark that scatters: 64 configurations.
@@ -237,7 +236,7 @@ fn without_a_significant_configuration_the_largest_significant_effect_is_the_ver
     let results = many_configurations();
     let verdict = report(&results).verdict();
     assert!(
-        verdict.claim.starts_with("neighbour quiet is ") && verdict.claim.ends_with(" faster than loud"),
+        verdict.claim.starts_with("neighbour quiet is faster than loud: +") && verdict.claim.ends_with("] speed"),
         "{verdict:?}"
     );
     assert!(verdict.basis.contains("; unclear whether ") && verdict.basis.contains("over 12 repeats"), "{verdict:?}");

@@ -50,6 +50,16 @@ impl Interval {
         self.high - self.low
     }
 
+    /// Interval of the negative value: of the inverse, where values are log ratios.
+    pub fn negated(&self) -> Interval {
+        Interval { estimate: -self.estimate, low: -self.high, high: -self.low, ..*self }
+    }
+
+    /// True if both bounds are known.
+    pub fn is_bounded(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
     /// Interval of `f(value)`, for an `f` that never decreases, such as `exp`.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Interval {
         Interval { estimate: f(self.estimate), low: f(self.low), high: f(self.high), ..*self }

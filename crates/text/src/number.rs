@@ -68,19 +68,6 @@ pub fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A change in per cent with its sign: one decimal below ten per cent, two below one.
-pub fn percent(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    let decimals = match value.abs() {
-        size if size < 0.995 => 2,
-        size if size < 9.95 => 1,
-        _ => 0,
-    };
-    format!("{} %", signed(value, decimals))
-}
-
 /// A number of things: `1 cell`, `2 cells`, `1,000 addresses`. `what` is in the singular.
 pub fn count(number: impl TryInto<u64>, what: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
@@ -151,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn a_change_in_per_cent_has_its_sign_and_never_a_negative_zero() {
-        assert_eq!([91.4, -3.26, 0.204, -0.0001].map(percent), ["+91 %", "−3.3 %", "+0.20 %", "0.00 %"]);
+    fn a_number_has_its_sign_and_never_a_negative_zero() {
+        assert_eq!([signed(-3.26, 1), signed(0.204, 2), signed(-0.0001, 2)], ["−3.3", "+0.20", "0.00"]);
         assert_eq!(signed(2400.0, 0), "+2,400");
     }
 

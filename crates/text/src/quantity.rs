@@ -93,9 +93,14 @@ impl Quantity {
     }
 }
 
+/// A value in the unit that suits it alone: `56.0 ns`, `4.74 ms`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    Quantity::of(value, unit).value(value)
+}
+
 /// Size in decimal units, as disks are sold: `1.02 MB`.
 pub fn bytes(number: u64) -> String {
-    Quantity::of(number as f64, "byte").value(number as f64)
+    quantity(number as f64, "byte")
 }
 
 #[cfg(test)]

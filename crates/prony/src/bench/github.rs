@@ -15,7 +15,7 @@ pub fn annotate(cases: &[Case]) {
     }
 }
 
-/// `::error title=a.demo::new is slower by 1.0 % [0.6, 1.4], 26 pairs, 10.1 s`.
+/// `::error title=a.demo::new is slower: +1.0 % [+0.6, +1.4] CPU time, 26 pairs, 10.1 s`.
 fn annotation(case: &Case) -> String {
     let level = match case.end {
         CaseEnd::Failed | CaseEnd::Error => "error",
@@ -41,8 +41,8 @@ mod tests {
         let case =
             |end, message: &str| Case { name: "a,b: 1".to_owned(), seconds: 1.0, end, message: message.to_owned() };
         assert_eq!(
-            annotation(&case(CaseEnd::Failed, "new is slower by 1 % [0.6, 1.4]")),
-            "::error title=prony bench%3A a%2Cb%3A 1::new is slower by 1 %25 [0.6, 1.4]"
+            annotation(&case(CaseEnd::Failed, "new is slower: +1.0 % [+0.6, +1.4] CPU time")),
+            "::error title=prony bench%3A a%2Cb%3A 1::new is slower: +1.0 %25 [+0.6, +1.4] CPU time"
         );
         let two = annotation(&case(CaseEnd::Skipped, "unclear\n::error::no\u{1b}"));
         assert_eq!(two, "::warning title=prony bench%3A a%2Cb%3A 1::unclear%0A::error::no");

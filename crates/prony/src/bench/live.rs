@@ -6,7 +6,8 @@ use prony_bench::{Event, Round};
 use prony_stats::Interval;
 use prony_text::{Quantity, count};
 
-use prony_report::words::{change, with_interval};
+use prony_report::change::change;
+use prony_report::words::with_interval;
 
 /// A line changes no faster than it can be read, and its writing must not disturb what is measured.
 const EVERY: Duration = Duration::from_millis(100);

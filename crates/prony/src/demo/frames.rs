@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_demo::{DemoError, FrameEntry, Frames};
 use prony_stats::spread::Spread;
-use prony_text::{Untrusted, count, significant, thousands};
+use prony_text::{Untrusted, count, quantity, thousands};
 use serde::Serialize;
 use serde_json::json;
 
@@ -74,10 +74,10 @@ fn write_text(
 ) -> io::Result<()> {
     write!(out, "{}: {}", Untrusted::new(path), count(spread.as_ref().map_or(0, |spread| spread.n as u64), "frame"))?;
     let Some(Spread { min, median, p99, max, n }) = spread else { return writeln!(out) };
-    let [min, median, p99, max] = [min, median, p99, max].map(significant);
+    let [min, median, p99, max] = [min, median, p99, max].map(|ms| quantity(ms / 1e3, "second"));
     writeln!(
         out,
-        ", each including its wait: min {min}  median {median}  p99 {p99}  max {max} ms, n = {}",
+        ", each including its wait: min {min}  median {median}  p99 {p99}  max {max}, n = {}",
         thousands(n as u64)
     )?;
     writeln!(out, "{:>8}{:>14}{:>12}{:>12}{:>12}", "frame", "ended at s", "took ms", "calls", "from call")?;

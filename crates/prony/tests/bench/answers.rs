@@ -20,8 +20,8 @@ fn a_slower_command_is_a_finding_and_a_faster_one_is_good() {
     assert_eq!((json["commands"][1]["letter"].as_str(), json["commands"][1]["runs"].as_u64()), (Some("B"), Some(20)));
     let answer = scratch.prony(&["bench", "--shell", "--runs", "20", SLOW, ":"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    assert!(answer.stdout.contains("B is faster by "), "{answer:?}");
-    assert!(answer.stdout.contains("], 20 pairs, "), "{answer:?}");
+    assert!(answer.stdout.contains("B is faster: "), "{answer:?}");
+    assert!(answer.stdout.contains(", 20 pairs, "), "{answer:?}");
 }
 
 #[test]
@@ -30,8 +30,7 @@ fn a_page_shows_what_was_said_and_the_values_behind_it() {
     let answer = scratch.prony(&["bench", "--shell", "--runs", "20", "--export-html", "p.html", ": '<b>'", SLOW]);
     assert_eq!(answer.code, Some(1), "{answer:?}");
     let html = std::fs::read_to_string(scratch.path().join("p.html")).expect("it was written");
-    for expected in
-        ["B is slower by ", "Pairs in the order of time", "Distribution", "20 pairs", "&lt;b&gt;", "Machine"]
+    for expected in ["B is slower: ", "Pairs in the order of time", "Distribution", "20 pairs", "&lt;b&gt;", "Machine"]
     {
         assert!(html.contains(expected), "{expected} is missing");
     }
@@ -98,8 +97,8 @@ fn too_few_pairs_are_unclear() {
     let scratch = scratch();
     let answer = scratch.prony(&["bench", "--runs", "2", "true", "true"]);
     assert_eq!(answer.code, Some(3), "{answer:?}");
-    assert!(answer.stdout.contains("unclear: not enough data"), "{answer:?}");
-    assert!(answer.stdout.contains("2 pairs, at least "), "{answer:?}");
+    assert!(answer.stdout.contains(" (no interval) "), "{answer:?}");
+    assert!(answer.stdout.contains("no verdict: 2 pairs, "), "{answer:?}");
 }
 
 #[test]
@@ -124,7 +123,7 @@ fn one_command_alone_is_shown_with_its_spread() {
     let scratch = scratch();
     let answer = scratch.prony(&["bench", "--runs", "30", "true"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    for expected in ["true\n  wall ", "  CPU ", "n = 30", "█"] {
+    for expected in ["true\n ", " median [95 %] ", "\n  wall ", "\n  CPU ", "  30\n", "█"] {
         assert!(answer.stdout.contains(expected), "{expected} is missing from {answer:?}");
     }
 }
@@ -243,14 +242,22 @@ fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
     let scratch = scratch();
     // One process with one thread, some 50 ms.
     let count = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+    for said in [["--no-duet", "--max-time=500ms"], ["--duet", "--max-time=500ms"], ["--warmup=1", "--runs=3"]] {
+        let json = scratch.prony(&[&["bench", "--json", "--shell"][..], &said, &[count, count]].concat()).json();
+        assert!(json["pairing"].is_null(), "{said:?}: {json}");
+    }
     let stored = scratch.file("stored.json");
     let stored = stored.to_str().expect("it is text");
-    let answer =
-        scratch.prony(&["bench", "--json", "--shell", "--max-time=16s", "--export-json", stored, count, count]);
-    let json = answer.json();
+    let bench =
+        || scratch.prony(&["bench", "--json", "--shell", "--max-time=16s", "--export-json", stored, count, count]);
+    // A warm-up that had to wait for a CPU, or took long, does not suit a trial. Where the kernel does not tell waits, none does.
+    let fits = |json: &serde_json::Value| json["metrics"]["uncontended"].is_null() || !json["pairing"].is_null();
+    let Some(json) = (0..4).map(|_| bench().json()).find(fits) else {
+        eprintln!("no trial: all four warm-ups had to wait for a CPU");
+        return;
+    };
     let tried = &json["pairing"];
-    // Where the kernel does not tell waits for a CPU, nothing is known to suit a duet.
-    assert_eq!(tried.is_null(), json["metrics"]["uncontended"].is_null(), "{answer:?}");
+    assert!(tried.is_null() || !json["metrics"]["uncontended"].is_null(), "{json}");
     let text = std::fs::read_to_string(stored).expect("it was written");
     let at_once = tried["way"] == "at_once";
     assert!(tried.is_null() || at_once || tried["way"] == "in_turns", "{json}");
@@ -266,10 +273,6 @@ fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
     assert_eq!(json["metrics"]["wall"].is_null(), at_once, "{json}");
     assert_eq!(json["commands"][0]["runs"], json["commands"][1]["runs"], "{json}");
     assert_eq!(json["commands"][0]["runs"], json["pairs"], "{json}");
-    for said in [["--no-duet", "--max-time=500ms"], ["--duet", "--max-time=500ms"], ["--warmup=1", "--runs=3"]] {
-        let json = scratch.prony(&[&["bench", "--json", "--shell"][..], &said, &[count, count]].concat()).json();
-        assert!(json["pairing"].is_null(), "{said:?}: {json}");
-    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn several_commands_are_ranked_and_compared_with_the_fastest() {
     assert_eq!(order, ["none", "short", "long"], "{answer:?}");
     let verdicts: Vec<&str> = rows[1..4].iter().filter_map(|row| row.last().copied()).collect();
     assert_eq!(verdicts, ["fastest", "slower", "slower"], "{answer:?}");
-    assert!(answer.stdout.contains("ratio to fastest [95 %]"), "{answer:?}");
+    assert!(answer.stdout.contains("against the fastest [95 %]"), "{answer:?}");
 
     let json = scratch.prony(&[&arguments[..], &["--json", long.as_str(), &short, &none]].concat());
     let json = json.json();
@@ -43,7 +43,7 @@ fn a_reference_may_be_any_command_and_its_verdicts_set_the_exit_code() {
     };
     let answer = compare("old");
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    assert!(answer.stdout.contains("ratio to A [95 %]") && answer.stdout.contains("reference"), "{answer:?}");
+    assert!(answer.stdout.contains("against A [95 %]") && answer.stdout.contains("reference"), "{answer:?}");
     assert_eq!(answer.stdout.lines().filter(|line| line.ends_with("faster")).count(), 2, "{answer:?}");
     assert_eq!(compare("B").code, Some(1), "A is slower than B");
     let unknown = compare("nobody");
@@ -206,9 +206,12 @@ fn memory_is_measured_reported_and_judged() {
     assert_eq!(run["metadata"]["command_max_rss"], run["prony"]["peak_rss_bytes"], "{run}");
     let again = scratch.prony(&["compare", "s.json"]);
     assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.stdout.contains("B is higher by "), "{again:?}");
+    assert!(again.stdout.contains("B is higher: +"), "{again:?}");
     let said = scratch.prony(&[&["bench", "--runs", "3"][..], &commands].concat()).stdout;
-    assert!(said.contains(", peak memory 5") && said.lines().any(|line| line.starts_with("  peak memory ")), "{said}");
+    let mut lines = said.lines();
+    assert!(lines.next().is_some_and(|head| head.ends_with("  n  peak memory")), "{said}");
+    assert!(lines.next().is_some_and(|a| a.starts_with("A  ") && a.ends_with(" MB")), "{said}");
+    assert!(lines.any(|line| line.starts_with("  peak memory ")), "{said}");
 }
 
 #[test]

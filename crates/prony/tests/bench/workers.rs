@@ -237,7 +237,7 @@ fn scripts_have_names_a_reference_and_pictures() {
     let more = ["-n", "small", "-n", "large", "--reference", "large", "--svg", "x.svg", "--html", "x.html"];
     let answer = scratch.prony(&[&flags[..], &scripts, &more].concat());
     assert_eq!(answer.code, Some(0), "the small one is faster than the reference: {answer:?}");
-    assert!(answer.stdout.contains("A is faster by "), "{answer:?}");
+    assert!(answer.stdout.contains("A is faster: "), "{answer:?}");
     let (svg, html) = (scratch.read("x.svg"), scratch.read("x.html"));
     assert!(svg.contains(">small</text>") && svg.contains(">large</text>"), "{svg}");
     assert!(html.contains("B: large; A: small") && html.contains("A against B"), "{html}");

@@ -5,8 +5,9 @@ use prony_stats::{Metric, Verdict};
 use prony_text::{Quantity, Table, count, plain, thousands, without_error_numbers};
 
 use super::table::RowVerdict;
+use crate::change::{self, change};
 use crate::divergence;
-use crate::words::{change, claim, to_percent};
+use crate::words::{Judged, claim};
 
 /// Why two builds could not be compared on a demo, or not as a whole. `None` where they were.
 pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<String> {
@@ -53,10 +54,10 @@ pub fn judged_frames(judged: &JudgedFrames) -> String {
     format!("{of} {}, {share} % of the CPU time", which(*kind))
 }
 
-/// What is known of two builds of which one diverged: `until frame 187 of 2,151: B is slower by 53 % [51, 55], 12 pairs, 4.0 s`.
+/// What is known of two builds of which one diverged: `until frame 187 of 2,151: B is slower: +53 % [+51, +55] CPU time, 12 pairs, 4.0 s`.
 pub fn until(options: &DemoOptions, report: &DemoReport) -> Option<String> {
     let (until, outcome) = (report.until.as_ref()?, report.outcome.as_ref()?);
-    Some(format!("{}: {}", part(until), claim("B", outcome, options.plan.margin, false)))
+    Some(format!("{}: {}", part(until), claim("B", outcome, Judged::TIMES, options.plan.margin, false)))
 }
 
 /// That one build diverged, and what is compared.
@@ -161,8 +162,8 @@ pub fn table(names: [String; 2], demos: &Demos, shown: fn(&str) -> String) -> Ta
 /// What the table says of errors.
 pub fn basis(demos: &Demos) -> String {
     format!(
-        "CPU time per frame; same: within ±{} %; probability of any false alarm: at most {} %",
-        plain(to_percent(demos.margin)),
+        "CPU time per frame; same: within {}; probability of any false alarm: at most {} %",
+        change::margin(demos.margin),
         plain(demos.alpha * 100.0)
     )
 }

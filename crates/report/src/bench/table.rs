@@ -1,14 +1,14 @@
 //! Several commands in one table, the fastest first: its cells, for every renderer.
 
 use prony_bench::{Options, Report, Spread, Summary};
-use prony_stats::judge::Outcome;
 use prony_stats::ranking::Standing;
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, count, plain, thousands};
 
 use super::throughput::Throughput;
+use crate::change::{self, Form};
 use crate::study::sentences::Tone;
-use crate::words::{letter, to_percent, tone, with_interval};
+use crate::words::{Judged, letter, tone, with_interval};
 
 /// A command as one row.
 struct Row {
@@ -86,18 +86,20 @@ pub fn answers(options: &Options, report: &Report) -> Answers {
     let metric = metric(report);
     let reference = reference(report);
     let ratio = match reference {
-        Some(reference) => format!("ratio to {} [95 %]", letter(reference)),
-        None => format!("ratio to {} [95 %]", if metric == Metric::Rss { "least" } else { "fastest" }),
+        Some(reference) => format!("against {} [95 %]", letter(reference)),
+        None => format!("against the {} [95 %]", if metric == Metric::Rss { "least" } else { "fastest" }),
     };
     let benchmarks = &report.samples.benchmarks;
     let rates: Vec<Option<Throughput>> = benchmarks.iter().map(Throughput::of).collect();
     let has_rates = rates.iter().any(Option::is_some);
     let has_memory = metric != Metric::Rss && report.summaries.iter().flatten().any(|one| one.rss_bytes.is_some());
     let mut head =
-        vec![String::new(), "command".to_owned(), format!("{} [95 %]", name(report, metric)), "n".to_owned()];
+        vec![String::new(), "command".to_owned(), format!("median {} [95 %]", name(report, metric)), "n".to_owned()];
     head.extend(has_rates.then(|| "throughput".to_owned()));
     head.extend(has_memory.then(|| "peak memory".to_owned()));
     head.extend([ratio, "verdict".to_owned()]);
+    let rows = rows(report);
+    let form = Form::column(rows.iter().filter_map(|row| row.ratio.as_ref()));
     let row = |row: Row| {
         let summary = report.summaries.get(row.subject).and_then(Option::as_ref);
         let unit = benchmarks.get(row.subject).map_or("second", |benchmark| benchmark.unit_name());
@@ -116,21 +118,21 @@ pub fn answers(options: &Options, report: &Report) -> Answers {
             let memory = summary.and_then(|summary| summary.rss_bytes.as_ref());
             cells.push(memory.map_or_else(|| "–".to_owned(), |memory| memory_text(memory.median.estimate)));
         }
-        cells.push(row.ratio.map_or_else(|| "1".to_owned(), |ratio| factor(&ratio)));
+        cells.push(row.ratio.map_or_else(|| "–".to_owned(), |ratio| form.change(&ratio)));
         AnsweredRow { cells, verdict: row.verdict }
     };
     let rests_on = format!("{}, {:.1} s", count(report.rounds as u64, "round"), report.elapsed_s);
     let level = plain(options.plan.alpha * 100.0);
-    let margin = plain(to_percent(options.plan.margin));
+    let margin = change::margin(options.plan.margin);
     let basis = match reference {
-        Some(_) => format!("{rests_on}; same: within ±{margin} %; probability of any false alarm: at most {level} %"),
+        Some(_) => format!("{rests_on}; same: within {margin}; probability of any false alarm: at most {level} %"),
         None => format!(
-            "{rests_on}; same: may be the {0}, and is within {margin} % of it; probability that any of these statements is \
+            "{rests_on}; same: may be the {0}, and is within {margin} of it; probability that any of these statements is \
              wrong: at most {level} %",
             if metric == Metric::Rss { "least" } else { "fastest" }
         ),
     };
-    Answers { head, rows: rows(report).into_iter().map(row).collect(), basis }
+    Answers { head, rows: rows.into_iter().map(row).collect(), basis }
 }
 
 /// The command with which all others are compared, if they are not ranked.
@@ -148,14 +150,11 @@ fn rows(report: &Report) -> Vec<Row> {
         };
         return ranking.places.iter().map(row).collect();
     }
-    let compared = report.comparisons.iter().map(|one| {
-        let Outcome { estimate, low, high, pairs, .. } = one.outcome;
-        let ratio = Interval { estimate, low, high, confidence: 0.0, n: pairs };
-        Row {
-            subject: one.subject,
-            ratio: Some(ratio),
-            verdict: RowVerdict::Compared(one.outcome.verdict, one.outcome.metric),
-        }
+    let judged = Judged::of(report);
+    let compared = report.comparisons.iter().map(|one| Row {
+        subject: one.subject,
+        ratio: Some(judged.of_values(one.outcome.metric, &one.outcome.interval)),
+        verdict: RowVerdict::Compared(one.outcome.verdict, one.outcome.metric),
     });
     let mut rows: Vec<Row> = compared.collect();
     let reference = report.comparisons.first().map(|one| one.reference);
@@ -208,40 +207,4 @@ pub fn value(report: &Report, subject: usize) -> Option<(Interval, &str)> {
 /// `12.4 MB`.
 pub fn memory_text(bytes: f64) -> String {
     Quantity::of(bytes, "byte").value(bytes)
-}
-
-/// A log ratio as `1.52 [1.49, 1.55]`.
-fn factor(ratio: &Interval) -> String {
-    if ratio.estimate.is_nan() {
-        return "unknown".to_owned();
-    }
-    let Interval { estimate, low, high, .. } = ratio.map(f64::exp);
-    let width = high - low;
-    let digits = match width {
-        width if width < 0.02 => 3,
-        width if width < 2.0 || !width.is_finite() => 2,
-        width if width < 20.0 => 1,
-        _ => 0,
-    };
-    match width.is_finite() && low > 0.0 {
-        true => format!("{estimate:.digits$} [{low:.digits$}, {high:.digits$}]"),
-        false => format!("{estimate:.digits$} (too few for an interval)"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ratio_has_the_decimals_that_its_width_makes_sense_of() {
-        let text = |estimate: f64, low: f64, high: f64| {
-            factor(&Interval { estimate, low, high, confidence: 0.95, n: 9 }.map(f64::ln))
-        };
-        assert_eq!(text(1.524, 1.489, 1.551), "1.52 [1.49, 1.55]");
-        assert_eq!(text(1.0102, 1.0061, 1.0143), "1.010 [1.006, 1.014]");
-        assert_eq!(text(212.0, 190.0, 240.0), "212 [190, 240]");
-        assert_eq!(text(2.0, 0.0, f64::INFINITY), "2.00 (too few for an interval)");
-        assert_eq!(text(f64::NAN, 1.0, 2.0), "unknown");
-    }
 }

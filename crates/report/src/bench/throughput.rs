@@ -1,8 +1,11 @@
 //! Throughput of commands with a known amount of work per run.
 
+use prony_stats::Interval;
 use prony_stats::samples::{BYTES, Benchmark, ITEMS, MetadataValue, OPERATIONS};
-use prony_stats::single_sample::median_interval;
+use prony_stats::summary::benchmark_median;
 use prony_text::Quantity;
+
+use crate::words::with_interval;
 
 /// Level of the interval of a rate.
 const ALPHA: f64 = 0.05;
@@ -12,10 +15,8 @@ const ALPHA: f64 = 0.05;
 pub struct Throughput {
     /// `B/s`, `items/s` or `operations/s`.
     pub unit: &'static str,
-    pub value: f64,
-    /// Bounds with 95 %; not finite where there are too few values.
-    pub low: f64,
-    pub high: f64,
+    /// The median rate with its interval; without bounds where that of the times has none.
+    pub rate: Interval,
 }
 
 impl Throughput {
@@ -30,16 +31,15 @@ impl Throughput {
         };
         let kinds = [(BYTES, "B/s"), (ITEMS, "items/s"), (OPERATIONS, "operations/s")];
         let (amount, unit) = kinds.into_iter().find_map(|(name, unit)| Some((amount(name)?, unit)))?;
-        let seconds = median_interval(&benchmark.values().collect::<Vec<_>>(), ALPHA)?;
-        let high = if seconds.low > 0.0 { amount / seconds.low } else { f64::INFINITY };
-        Some(Throughput { unit, value: amount / seconds.estimate, low: amount / seconds.high, high })
+        let seconds = benchmark_median(benchmark, ALPHA)?;
+        let per_second = |seconds: f64| if seconds > 0.0 { amount / seconds } else { f64::INFINITY };
+        let [estimate, low, high] = [seconds.estimate, seconds.high, seconds.low].map(per_second);
+        Some(Throughput { unit, rate: Interval { estimate, low, high, ..seconds } })
     }
 
     /// `3.42 GB/s [3.40, 3.45]`.
     pub fn text(&self) -> String {
-        let quantity = Quantity::of(self.value, self.unit);
-        let shown = quantity.interval(self.value, self.low, self.high);
-        shown.unwrap_or_else(|| quantity.value(self.value))
+        with_interval(&Quantity::of(self.rate.estimate, self.unit), &self.rate)
     }
 }
 

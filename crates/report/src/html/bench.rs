@@ -8,12 +8,13 @@ pub use answers::{page, page_of_pairs};
 
 use maud::{Markup, PreEscaped, html};
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
-use prony_stats::samples::{Benchmark, Better, Run, Samples};
-use prony_stats::single_sample::median_interval;
+use prony_stats::samples::{Benchmark, Run, Samples};
+use prony_stats::summary::benchmark_median;
 use prony_stats::{Interval, Metric};
-use prony_text::{Quantity, bytes, count, duration, thousands};
+use prony_text::{Quantity, bytes, count, duration, quantity, thousands};
 use serde_json::Value;
 
+use crate::change;
 use crate::html::document::{chips, document, fitting, head, heading, verdict};
 use crate::html::grid::{CSS as GRID_CSS, Grid, grid};
 use crate::study::provenance;
@@ -23,6 +24,7 @@ use crate::svg::chart::commands::Commands;
 use crate::svg::chart::distributions;
 use crate::svg::chart::frame_ratios::{self, frame_ratios};
 use crate::svg::drawing::Drawing;
+use crate::words::with_interval;
 
 /// Commands that have a place in the charts and tables.
 const COMMANDS_MAX: usize = 16;
@@ -154,10 +156,7 @@ impl Bench<'_> {
         let widest = widest.filter(|half| half.is_finite()).fold(0.0, f64::max);
         if widest > 0.0 {
             let tone = if widest <= self.margin { Tone::Good } else { Tone::Plain };
-            let text = format!(
-                "minimum detectable difference {}",
-                crate::study::sentences::share(widest).trim_start_matches('+')
-            );
+            let text = format!("minimum detectable difference {}", change::size(widest));
             chips.push(chip(tone, text, "half of the width of the widest interval"));
         }
         if let Some(waited) = self.waited() {
@@ -302,22 +301,20 @@ impl Bench<'_> {
             .map(|(number, run, value)| (self.when(number, run), value))
             .filter(|point| point.1.is_finite())
             .collect();
-        let values: Vec<f64> = points.iter().map(|point| point.1).collect();
-        Values { name: benchmark.name.clone(), series, points, median: median_interval(&values, ALPHA) }
+        Values { name: benchmark.name.clone(), series, points, median: benchmark_median(benchmark, ALPHA) }
     }
 
-    /// When each pair ran, and the log ratio of B to A; of a rate that of its inverse, as the interval.
+    /// When each pair ran, and the log ratio of B to A.
     fn pairs(&self, comparison: &Comparison) -> Vec<(f64, f64)> {
         let [a, b] = [comparison.a, comparison.b].map(|at| self.by_metric(&self.samples.benchmarks[at]));
         let numbered = |run: &Run| Some((run.measured.as_ref()?.pair?, median(&run.values)?));
         let of_a: std::collections::BTreeMap<u64, f64> = a.runs.iter().filter_map(numbered).collect();
-        let sign = if b.better() == Better::Higher { -1.0 } else { 1.0 };
         b.runs
             .iter()
             .enumerate()
             .filter_map(|(number, run)| {
                 let (pair, value) = numbered(run)?;
-                let log = sign * (value / of_a.get(&pair)?).ln();
+                let log = (value / of_a.get(&pair)?).ln();
                 log.is_finite().then(|| (self.when(number, run), log))
             })
             .collect()
@@ -336,7 +333,7 @@ impl Bench<'_> {
                         thead {
                             tr {
                                 th scope="col" { "command" }
-                                @for name in ["metric", "median", "95 % interval", "mean", "σ", "min", "p95", "max", "n", "peak memory"] {
+                                @for name in ["metric", "median [95 %]", "mean", "σ", "min", "p95", "max", "n", "peak memory"] {
                                     th scope="col" class="n" { (name) }
                                 }
                             }
@@ -401,28 +398,24 @@ impl Bench<'_> {
 
 /// One time of a command. `rows`: how many times it has, at the first one, which shows its name and memory.
 fn row(benchmark: &Benchmark, rows: Option<usize>, rss: &str) -> Markup {
-    let in_order: Vec<f64> = benchmark.values().filter(|value| value.is_finite()).collect();
-    let values = sorted(&in_order);
+    let values = sorted(&benchmark.values().filter(|value| value.is_finite()).collect::<Vec<_>>());
     let Some(&min) = values.first() else { return html! {} };
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt());
-    let quantity = Quantity::of(mean, benchmark.unit_name());
-    let interval = median_interval(&in_order, ALPHA).filter(|interval| interval.width().is_finite());
-    let interval = interval.map_or_else(
-        || "too few".to_owned(),
-        |interval| format!("[{}, {}]", quantity.number(interval.low), quantity.number(interval.high)),
-    );
-    let quantile = |share| quantile_of_sorted(&values, share).map_or_else(String::new, |value| quantity.value(value));
+    let unit = benchmark.unit_name();
+    let own = |value: f64| quantity(value, unit);
+    let median = benchmark_median(benchmark, ALPHA)
+        .map_or_else(String::new, |median| with_interval(&Quantity::of(median.estimate, unit), &median));
+    let quantile = |share| quantile_of_sorted(&values, share).map_or_else(String::new, own);
     html! {
         tr {
             @if let Some(rows) = rows { th scope="row" rowspan=(rows) { (benchmark.name) } }
             td class="n" { (metric_words(benchmark.metric())) }
-            td class="n" { b { (quantile(0.5)) } }
-            td class="n" { (interval) }
-            td class="n" { (quantity.value(mean)) }
-            td class="n" { (deviation.map_or_else(|| "–".to_owned(), |deviation| quantity.value(deviation))) }
-            td class="n" { (quantity.value(min)) }
+            td class="n" { b { (median) } }
+            td class="n" { (own(mean)) }
+            td class="n" { (deviation.map_or_else(|| "–".to_owned(), own)) }
+            td class="n" { (own(min)) }
             td class="n" { (quantile(0.95)) }
             td class="n" { (quantile(1.0)) }
             td class="n" { (thousands(values.len())) }

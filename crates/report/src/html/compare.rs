@@ -9,6 +9,7 @@ use prony_stats::{Interval, Verdict};
 use prony_text::count;
 use serde_json::Value;
 
+use crate::change::change;
 use crate::compare::{CompareOptions, warnings};
 use crate::html::bench::page_of_pairs;
 use crate::html::grid::{Grid, GridCell, GridRow};
@@ -17,9 +18,9 @@ use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::chart::bench::Change;
 use crate::text::compare::plain_name;
 use crate::text::compare::{
-    centre, counts, error, interval, mean, others, row, sections, sentence, shown, shown_change, typical, word,
+    centre, counts, error, mean, others, row, sections, sentence, shown, shown_change, typical, word,
 };
-use crate::words::{change, sentence as capital, tone};
+use crate::words::{sentence as capital, tone};
 
 /// The page of all comparisons; of two commands that ran in pairs, that of their bench.
 pub fn page_of_comparison(options: &CompareOptions<'_>, compared: &[Compared<'_>], version: &str) -> String {
@@ -128,7 +129,7 @@ fn by_file(members: &[&Compared<'_>]) -> Grid {
     let row = |(a, row): (&Benchmark, Vec<&Compared<'_>>)| {
         let cell = |file: &&Loaded| match row.iter().find(|one| std::ptr::eq(one.files[1], *file)) {
             Some(one) => GridCell::answer(
-                format!("{} ({}) {}", centre(one.b), shown_change(one), word(one, one.verdict())),
+                format!("{}, {}, {}", centre(one.b), shown_change(one), word(one, one.verdict())),
                 tone(one.verdict()),
             ),
             None => GridCell::plain("–"),
@@ -163,11 +164,10 @@ fn mean_row(members: &[&Compared<'_>], columns: usize) -> Option<GridRow> {
 fn changes(members: &[&Compared<'_>]) -> Vec<Change> {
     let one = |one: &&Compared<'_>| {
         let answer = one.answer.as_ref()?;
-        let (estimate, low, high) = shown(one, answer);
         let has_zero = [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0));
         let name =
             if one.b.metric() == "wall" { one.b.name.clone() } else { format!("{} ({})", one.b.name, one.b.metric()) };
-        (!has_zero).then(|| Change { name, interval: interval(estimate, low, high, 1), is_judged: true })
+        (!has_zero).then(|| Change { name, interval: shown(one, answer), is_judged: true })
     };
     members.iter().filter_map(one).collect()
 }

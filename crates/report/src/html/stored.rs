@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use prony_stats::samples::Benchmark;
-use prony_stats::single_sample::median_interval;
+use prony_stats::summary::benchmark_median;
 use prony_text::{count, thousands};
 use serde_json::Value;
 
@@ -161,5 +161,5 @@ impl Stored<'_> {
 fn series((series, (name, benchmark)): (usize, &(String, &Benchmark))) -> Values {
     let values: Vec<f64> = benchmark.values().filter(|value| value.is_finite()).collect();
     let points = values.iter().enumerate().map(|(number, value)| (number as f64, *value)).collect();
-    Values { name: name.clone(), series, points, median: median_interval(&values, ALPHA) }
+    Values { name: name.clone(), series, points, median: benchmark_median(benchmark, ALPHA) }
 }

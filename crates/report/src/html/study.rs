@@ -11,6 +11,7 @@ use crate::html::cells;
 use crate::html::document::{chips, document, flame_style, framed, head as page_head, heading, verdict};
 use crate::html::limits::section;
 use crate::study::provenance;
+use crate::study::quantity::Changing;
 use crate::study::sentences;
 use crate::svg::chart::impact;
 use crate::svg::drawing::key;
@@ -75,12 +76,12 @@ fn first_screen(report: &Report<'_>) -> Markup {
     }
 }
 
-fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
+fn impact_table(report: &Report<'_>, listed: &[Effect]) -> Markup {
     let matrix = &report.matrix;
     let axis = impact::axis(listed);
-    let (notation, of_range) = impact::notations(listed);
+    let (form, of_range) = impact::forms(listed);
     let over = sentences::over(listed[0].size.over);
-    let what = if matrix.results.metric.unit == "second" { "speed-up" } else { "change for the better" };
+    let what = format!("change of {}", Changing::of(&matrix.results.metric).name);
     let range = format!("range over {over}s");
     html! {
         section id="impact" {
@@ -97,8 +98,8 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                         tr {
                             th scope="col" { "component" }
                             th scope="col" { "change" }
+                            th scope="col" class="n" { "mean [95 %]" }
                             th scope="col" class="n" { "median" }
-                            th scope="col" class="n" { "95 % interval" }
                             th scope="col" class="n" { "range" }
                             th scope="col" class="n" { "pairs" }
                             th scope="col" class="strip" { (PreEscaped(impact::scale(&axis).inline())) }
@@ -106,19 +107,19 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                     }
                     tbody {
                         @for (row, effect) in listed.iter().enumerate() {
-                            @let (factor, change) = sentences::change(matrix.results, effect);
+                            @let (factor, step) = sentences::step(matrix.results, effect);
                             @let is_again = row > 0 && listed[row - 1].factor == effect.factor;
                             @let is_significant = sentences::is_significant(effect);
                             @let size = &effect.size;
                             tr class=[(!is_significant).then_some("not-significant")] {
                                 td { @if !is_again { (factor) } }
-                                td { (change) }
-                                td class="n usual" data-name="median" { b { (notation.value(size.median)) } }
-                                td class="n interval" data-name="95 % interval" {
-                                    (notation.bounds(size.interval.low, size.interval.high))
+                                td { (step) }
+                                td class="n usual" data-name="mean [95 %]" {
+                                    b { (form.change(&size.interval)) }
                                     @if !is_significant { " " em { (sentences::NOT_SIGNIFICANT) } }
                                 }
-                                td class="n range" data-name=(range) { (of_range.bounds(size.min, size.max)) }
+                                td class="n interval" data-name="median" { (form.value(size.median)) }
+                                td class="n range" data-name=(range) { (of_range.range(size.min, size.max)) }
                                 td class="n pairs" data-name="pairs" { (thousands(effect.pairs)) }
                                 td class="strip" { (PreEscaped(impact::strip(matrix, effect, &axis).inline())) }
                             }

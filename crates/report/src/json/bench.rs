@@ -12,8 +12,9 @@ use prony_stats::{Interval, Metric, Verdict};
 use serde::Serialize;
 
 use crate::bench::throughput::Throughput;
+use crate::change::to_percent;
 use crate::json::limits::shares::WorkloadRate;
-use crate::words::{letter, to_percent};
+use crate::words::{letter, reason};
 
 /// The answer on all that was measured.
 #[derive(Debug, Serialize)]
@@ -246,9 +247,9 @@ fn of_commands(Commands { options, report }: &Commands, rates: Vec<WorkloadRate>
             rss_bytes: summary.as_ref().and_then(|summary| summary.rss_bytes.as_ref()).map(times),
             throughput: benchmark.and_then(Throughput::of).map(|of| ThroughputOut {
                 unit: of.unit,
-                value: of.value,
-                low: finite(of.low),
-                high: finite(of.high),
+                value: of.rate.estimate,
+                low: finite(of.rate.low),
+                high: finite(of.rate.high),
             }),
         }
     });
@@ -310,15 +311,15 @@ pub fn judgement(outcome: &Outcome, judged: &str) -> Judgement {
     Judgement {
         verdict: outcome.verdict,
         metric: name(outcome.metric),
-        estimate_pct: percent(outcome.estimate),
-        low_pct: percent(outcome.low),
-        high_pct: percent(outcome.high),
+        estimate_pct: percent(outcome.interval.estimate),
+        low_pct: percent(outcome.interval.low),
+        high_pct: percent(outcome.interval.high),
         pairs: outcome.pairs,
         decided_after_s: outcome.elapsed_s,
         more_needed_s: outcome.forecast.map(|forecast| forecast.seconds_more),
         judged: outcome.judged.iter().map(|&metric| name(metric)).collect(),
         metrics: Metrics { all, wall },
-        reasons: outcome.reasons.iter().map(ToString::to_string).collect(),
+        reasons: outcome.reasons.iter().map(reason).collect(),
     }
 }
 

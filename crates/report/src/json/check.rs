@@ -3,8 +3,8 @@
 use prony_stats::check::{Checked, Finding};
 use serde::Serialize;
 
+use crate::change::to_percent;
 use crate::text::check::sentence;
-use crate::words::to_percent;
 
 /// The answer for one benchmark.
 #[derive(Debug, Serialize)]
@@ -40,7 +40,7 @@ pub fn answer<'a>(file: &'a str, benchmark: &'a str, checked: &Checked) -> Check
 /// Name of a finding.
 fn kind(finding: &Finding) -> &'static str {
     match finding {
-        Finding::TooFewValues { .. } => "too_few_values",
+        Finding::TooFewValues(_) => "too_few_values",
         Finding::DetectableDifference { .. } => "detectable_difference",
         Finding::NoValues => "no_values",
         Finding::OneProcess { .. } => "one_process",

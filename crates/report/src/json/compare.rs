@@ -1,12 +1,12 @@
 //! The answer of `prony compare` as JSON.
 
-use prony_stats::Verdict;
 use prony_stats::compare::Compared;
 use prony_stats::rejudge::Rejudgement;
+use prony_stats::{Interval, Verdict};
 use serde::Serialize;
 
+use crate::change::to_percent;
 use crate::compare::{CompareOptions, warnings};
-use crate::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]
@@ -69,7 +69,7 @@ fn one(options: &CompareOptions<'_>, one: &Compared<'_>) -> One {
     };
     let ratio = one.answer.as_ref().map(Rejudgement::ratio);
     // JSON has no infinity: a bound that is not there is null.
-    let percent = |of: fn((f64, f64, f64)) -> f64| ratio.map(of).map(to_percent).filter(|percent| percent.is_finite());
+    let percent = |of: fn(Interval) -> f64| ratio.map(of).map(to_percent).filter(|percent| percent.is_finite());
     One {
         a: side(0),
         b: side(1),
@@ -77,9 +77,9 @@ fn one(options: &CompareOptions<'_>, one: &Compared<'_>) -> One {
         verdict: one.verdict(),
         metric: one.b.metric().to_owned(),
         unit: one.b.unit_name().to_owned(),
-        estimate_pct: percent(|ratio| ratio.0),
-        low_pct: percent(|ratio| ratio.1),
-        high_pct: percent(|ratio| ratio.2),
+        estimate_pct: percent(|ratio| ratio.estimate),
+        low_pct: percent(|ratio| ratio.low),
+        high_pct: percent(|ratio| ratio.high),
         judged: one.answer.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use prony_bench::{Ended, Options, RESOLUTIONS_S, Selftest};
 use serde::Serialize;
 
-use crate::words::to_percent;
+use crate::change::to_percent;
 
 /// The answer of `prony selftest`.
 #[derive(Debug, Serialize)]

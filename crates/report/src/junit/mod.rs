@@ -9,7 +9,7 @@ use prony_text::Markup;
 
 use crate::bench::demos::{failure, until};
 use crate::bench::table::RowVerdict;
-use crate::words::claim;
+use crate::words::{Judged, claim};
 
 /// A comparison as a test case.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ fn of_commands(Commands { options, report }: &Commands) -> Vec<Case> {
         name: format!("{} against {}", name(one.subject), name(one.reference)),
         seconds: one.outcome.elapsed_s,
         end: CaseEnd::of(one.outcome.verdict),
-        message: claim(&name(one.subject), &one.outcome, options.plan.margin, false).to_string(),
+        message: claim(&name(one.subject), &one.outcome, Judged::of(report), options.plan.margin, false).to_string(),
     };
     report.comparisons.iter().map(case).collect()
 }
@@ -98,9 +98,10 @@ fn of_demos(demos: &Demos) -> Vec<Case> {
                 let known = until(&one.options, &one.report);
                 (CaseEnd::Error, [message].into_iter().chain(known).collect::<Vec<String>>().join("; "))
             }
-            (None, Some(outcome)) => {
-                (CaseEnd::of(outcome.verdict), claim(b, outcome, one.options.plan.margin, false).to_string())
-            }
+            (None, Some(outcome)) => (
+                CaseEnd::of(outcome.verdict),
+                claim(b, outcome, Judged::TIMES, one.options.plan.margin, false).to_string(),
+            ),
             (None, None) => (CaseEnd::Skipped, "no pair of replays".to_owned()),
         };
         Case { name, seconds: one.report.elapsed_s, end, message }
@@ -152,7 +153,7 @@ mod tests {
             name: name.to_owned(),
             seconds: 1.5,
             end,
-            message: "by 1 % [0.6, 1.4]".to_owned(),
+            message: "B is slower: +1.0 % [+0.6, +1.4] CPU time".to_owned(),
         };
         let cases = [
             case("a", CaseEnd::of(Verdict::Same)),

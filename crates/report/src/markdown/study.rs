@@ -48,25 +48,25 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let Some(first) = listed.first() else { return };
     let over = sentences::over(first.size.over);
-    let (notation, of_range) = impact::notations(&listed);
+    let (form, of_range) = impact::forms(&listed);
     // A column of its own only where it says something.
     let says = |text: &str| {
-        if listed.iter().all(|effect| sentences::is_significant(effect)) { String::new() } else { format!(" {text} |") }
+        if listed.iter().all(sentences::is_significant) { String::new() } else { format!(" {text} |") }
     };
-    let _ = writeln!(out, "| component | change | median | 95 % interval | range over {over}s | pairs |{}", says(""));
+    let _ = writeln!(out, "| component | change | mean [95 %] | median | range over {over}s | pairs |{}", says(""));
     let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());
     for effect in &listed {
-        let (factor, change) = sentences::change(report.matrix.results, effect);
+        let (factor, step) = sentences::step(report.matrix.results, effect);
         let size = &effect.size;
         let is_significant = sentences::is_significant(effect);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} |{}",
             escaped(&factor),
-            escaped(&change),
-            if is_significant { format!("**{}**", notation.value(size.median)) } else { notation.value(size.median) },
-            notation.span(size.interval.low, size.interval.high),
-            of_range.span(size.min, size.max),
+            escaped(&step),
+            if is_significant { format!("**{}**", form.change(&size.interval)) } else { form.change(&size.interval) },
+            form.value(size.median),
+            of_range.range(size.min, size.max),
             thousands(effect.pairs),
             says(if is_significant { "" } else { sentences::NOT_SIGNIFICANT })
         );

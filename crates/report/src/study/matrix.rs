@@ -132,11 +132,12 @@ impl<'a> Matrix<'a> {
 
 impl Group {
     fn of(cells: &[&Cell]) -> Option<Group> {
-        let values = sorted(&cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
+        let in_order: Vec<f64> = cells.iter().filter_map(|cell| cell.value).collect();
+        let values = sorted(&in_order);
         let median = median_of_sorted(&values)?;
         let interval = match cells {
             [cell] => cell.spread,
-            _ => median_interval(&values, 0.05),
+            _ => median_interval(&in_order, 0.05),
         };
         Some(Group { values, median, interval })
     }

@@ -5,4 +5,5 @@ pub mod findings;
 pub mod frames;
 pub mod matrix;
 pub mod provenance;
+pub mod quantity;
 pub mod sentences;

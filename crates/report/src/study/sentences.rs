@@ -1,15 +1,15 @@
 //! The first screen in words: the verdict, whether to trust it, and what the effects depend on.
 
 use prony_stats::Interval;
-use prony_stats::effects::{Alias, Effect, Interaction, Method, Over, Size, Term, Work};
+use prony_stats::effects::{Alias, Effect, Interaction, Method, OTHERS_MIN, Over, Size, Term, Work};
 use prony_study::{Direction, Results};
-use prony_text::{count, percent, signed, significant, thousands};
+use prony_text::{count, thousands};
 
+use crate::change::{self, change};
 use crate::study::findings::{ALPHA, Contrast, Findings, MARGIN};
 use crate::study::matrix::Matrix;
+use crate::study::quantity::{Changing, is_time};
 
-/// Log ratios from here on are shown as times, because per cent would be thousands: ln 10.
-const TIMES: f64 = std::f64::consts::LN_10;
 /// Combinations of levels that are named.
 const COMBINATIONS_MAX: usize = 4;
 
@@ -97,31 +97,35 @@ fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
         };
     };
     let name = &matrix.configurations[best.configuration].name;
-    let interval = &best.size.interval;
-    let mut terms = Terms { metric: &matrix.results.metric, is_reversed: false };
+    let (interval, metric) = (&best.size.interval, &matrix.results.metric);
+    let mut changing = Changing::of(metric);
     let (tone, claim) = if interval.low > 0.0 && best.size.median > 0.0 {
-        (Tone::Good, better(&matrix.results.metric, name, first, best.size.median))
+        (Tone::Good, format!("{}: {}", better(metric, name, first), found(&changing, interval)))
     } else if best.on_each.is_some_and(|(low, _)| low > 0.0) {
-        let claim = better(&matrix.results.metric, name, first, best.size.median);
-        (Tone::Good, format!("{claim} on each of {}", count(best.size.units.len(), "machine")))
+        let each = count(best.size.units.len(), "machine");
+        let (min, max) = changing.ends(best.size.min, best.size.max);
+        let range = change::range(min, max);
+        (Tone::Good, format!("{} on each of {each}: {range} {}", better(metric, name, first), changing.name))
     } else if interval.lies_within(MARGIN.ln_1p()) {
-        (
-            Tone::Plain,
-            format!("{name} is the same as {first} within {}", percent(MARGIN * 100.0).trim_start_matches('+')),
-        )
+        let within = change::margin(MARGIN.ln_1p());
+        (Tone::Plain, format!("{name} is the same as {first} within {within}: {}", found(&changing, interval)))
     } else if interval.high < 0.0 && best.size.median < 0.0 && !interval.low.is_infinite() {
-        terms.is_reversed = true;
-        let claim = better(&matrix.results.metric, first, name, -best.size.median);
+        changing = changing.reversed();
         let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
-        (Tone::Bad, format!("{claim}{among}"))
+        (Tone::Bad, format!("{}{among}: {}", better(metric, first, name), found(&changing, interval)))
     } else {
         let claim = format!("Unclear whether {name} is better than {first}");
         if let Some(effect) = largest_significant(&findings.effects.effects) {
             return of_effect(matrix, effect, &claim);
         }
-        (Tone::Warn, claim)
+        (Tone::Warn, format!("{claim}: {}", found(&changing, interval)))
     };
-    Verdict { tone, claim, basis: basis(matrix, findings, best, terms) }
+    Verdict { tone, claim, basis: basis(matrix, findings, best, &changing) }
+}
+
+/// A change with its interval and the quantity that it is of.
+fn found(changing: &Changing, interval: &Interval) -> String {
+    change::found(&changing.ratio(interval), &changing.name)
 }
 
 /// The largest main effect that differs significantly from 0. It rests on all cells, so it is shown where no whole
@@ -135,104 +139,63 @@ fn largest_significant(effects: &[Effect]) -> Option<&Effect> {
     significant.max_by(|a, b| a.size.median.abs().total_cmp(&b.size.median.abs()))
 }
 
-/// The better level first: `neighbour quiet is 8.3 % faster than spinning`.
+/// The better level first: `neighbour quiet is faster than spinning: +8.3 % [+6.1, +10.4] speed`.
 fn of_effect(matrix: &Matrix<'_>, effect: &Effect, unclear: &str) -> Verdict {
-    let (factor, size) = (&matrix.results.factors[effect.factor], &effect.size);
-    let levels = (format!("{} {}", factor.name, factor.levels[effect.to]), &factor.levels[effect.from]);
-    let terms = Terms { metric: &matrix.results.metric, is_reversed: size.median <= 0.0 };
-    let (tone, claim) = if terms.is_reversed {
-        let name = format!("{} {}", factor.name, factor.levels[effect.from]);
-        (Tone::Bad, better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.median))
-    } else {
-        (Tone::Good, better(&matrix.results.metric, &levels.0, levels.1, size.median))
+    let (factor, size, metric) = (&matrix.results.factors[effect.factor], &effect.size, &matrix.results.metric);
+    let is_better = size.median > 0.0;
+    let [to, from] = [effect.to, effect.from].map(|level| factor.levels[level].as_str());
+    let (tone, changing, [first, other]) = match is_better {
+        true => (Tone::Good, Changing::of(metric), [to, from]),
+        false => (Tone::Bad, Changing::of(metric).reversed(), [from, to]),
     };
-    let interval = match size.interval.width().is_finite() {
-        true => format!("95 % interval {}", terms.ratios(size.interval.low, size.interval.high)),
-        false => "too few for an interval".to_owned(),
-    };
+    let claim = better(metric, &format!("{} {first}", factor.name), other);
     let unclear = unclear.replacen('U', "u", 1);
-    let basis = format!("{interval} {}, range {}; {unclear}", scope(size), terms.ratios(size.min, size.max));
-    Verdict { tone, claim, basis }
+    let (low, high) = changing.ends(size.min, size.max);
+    let basis = format!("95 % interval {}, range {}; {unclear}", scope(size), change::range(low, high));
+    Verdict { tone, claim: format!("{claim}: {}", found(&changing, &size.interval)), basis }
 }
 
-/// The terms of a claim: what is a ratio of what. Every figure beside a claim is in its terms.
-#[derive(Debug, Clone, Copy)]
-struct Terms<'a> {
-    metric: &'a prony_study::Metric,
-    /// The claim says what the first one is beside the other.
-    is_reversed: bool,
-}
-
-impl Terms<'_> {
-    /// Two ends of a range of log ratios, where more is better, as the claim has its own ratio.
-    fn ratios(self, low: f64, high: f64) -> String {
-        // Of a time, how many times as fast; of anything else the ratio of its values, which is less where less is better.
-        let is_inverse = !is_time(self.metric) && self.metric.direction == Direction::Lower;
-        let (low, high) = if self.is_reversed != is_inverse { (-high, -low) } else { (low, high) };
-        ratios(low, high)
+/// `new is faster than old`, `new has lower peak memory than old`.
+fn better(metric: &prony_study::Metric, name: &str, first: &str) -> String {
+    match (is_time(metric), metric.direction) {
+        (true, _) => format!("{name} is faster than {first}"),
+        (false, Direction::Higher) => format!("{name} has higher {} than {first}", metric.name),
+        (false, Direction::Lower) => format!("{name} has lower {} than {first}", metric.name),
     }
 }
 
-fn is_time(metric: &prony_study::Metric) -> bool {
-    metric.direction == Direction::Lower && matches!(metric.unit.as_str(), "second" | "s" | "ms" | "µs" | "us" | "ns")
-}
-
-/// `2.83× as fast as`, or in per cent where it is less than half.
-fn better(metric: &prony_study::Metric, name: &str, first: &str, log_ratio: f64) -> String {
-    let ratio = log_ratio.exp();
-    match (is_time(metric), ratio >= 1.5) {
-        (true, true) => format!("{name} is {}× as fast as {first}", significant(ratio)),
-        (true, false) => format!("{name} is {} faster than {first}", unsigned(percent(log_ratio.exp_m1() * 100.0))),
-        (false, _) => {
-            let (ratio, size) = match metric.direction {
-                Direction::Higher => (ratio, "more"),
-                Direction::Lower => (1.0 / ratio, "less"),
-            };
-            match (0.67..1.5).contains(&ratio) {
-                true => format!(
-                    "{name} has {} {size} {} than {first}",
-                    unsigned(percent((ratio - 1.0) * 100.0)),
-                    metric.name
-                ),
-                false => format!("{name} has {}× the {} of {first}", significant(ratio), metric.name),
-            }
-        }
-    }
-}
-
-fn unsigned(text: String) -> String {
-    text.trim_start_matches(['+', '−']).to_owned()
-}
-
-/// `2.48–3.19× over 6 machines; all 18 machine × workload pairs better`.
-fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast, terms: Terms<'_>) -> String {
+/// `×2.48 … 3.19 over 6 machines; 95 % interval; all 18 machine × workload pairs better`: what the claim rests on, in its terms.
+fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast, changing: &Changing) -> String {
     let size = &best.size;
     let units = size.units.len();
     let what = over(size.over);
     let range = match units {
         1 => format!("on one {what}"),
-        _ => format!("{} over {}", terms.ratios(size.min, size.max), count(units, what)),
+        _ => {
+            let (min, max) = changing.ends(size.min, size.max);
+            format!("{} over {}", change::range(min, max), count(units, what))
+        }
     };
     let mut parts = vec![range];
     if let Some((low, high)) = best.on_each.filter(|_| !size.interval.excludes(0.0)) {
-        parts.push(format!("95 % interval on each {}; too few for an interval over machines", terms.ratios(low, high)));
+        let (low, high) = changing.ends(low, high);
+        let within = change::range(low, high);
+        parts.push(format!("95 % interval on each within {within}; no interval over machines"));
     } else if size.interval.width().is_finite() {
         let together = match findings.against_first.len() {
             1 => String::new(),
             2 => " for both comparisons together".to_owned(),
             n => format!(" for all {n} comparisons together"),
         };
-        let interval = terms.ratios(size.interval.low, size.interval.high);
         parts.push(match is_of_these(size) {
-            true => format!(
-                "95 % interval {interval} on these workloads, over {}{together}",
-                count(size.interval.n, "repeat")
-            ),
-            false => format!("95 % interval {interval}{together}"),
+            true => {
+                format!("95 % interval on these workloads, over {}{together}", count(size.interval.n, "repeat"))
+            }
+            false => format!("95 % interval{together}"),
         });
-        parts.extend(of_others(size, terms));
+        parts.extend(of_others(size, changing));
     } else {
-        parts.push("too few for an interval".to_owned());
+        parts.push("no interval".to_owned());
     }
     let (better, all) = best.better;
     let pairs = if best.same_work { pair_name(matrix, all) } else { count(all, what) };
@@ -262,13 +225,13 @@ fn scope(size: &Size) -> String {
 }
 
 /// Sentence about workloads that were not measured, on one machine.
-fn of_others(size: &Size, terms: Terms<'_>) -> Option<String> {
+fn of_others(size: &Size, changing: &Changing) -> Option<String> {
     match (size.of, size.others, size.units.len()) {
         (Over::Repeats, Some(others), _) => {
-            Some(format!("for other workloads like these {}", terms.ratios(others.low, others.high)))
+            Some(format!("for other workloads like these {}", change(&changing.ratio(&others))))
         }
         (Over::Repeats, None, 2) if is_of_these(size) => {
-            Some("two are too few for an interval for other workloads".to_owned())
+            Some(format!("no interval for other workloads: 2 workloads, {OTHERS_MIN} needed"))
         }
         (Over::Repeats, None, _) => Some("no interval for other workloads".to_owned()),
         (Over::Machines | Over::Workloads, ..) => None,
@@ -290,40 +253,6 @@ fn comparative(results: &Results, is_better: bool) -> &'static str {
         (Direction::Higher, true) => "better",
         (Direction::Higher, false) => "worse",
     }
-}
-
-/// Two log ratios as `2.48–3.19×`, or as per cent where both are near 1.
-pub fn ratios(low: f64, high: f64) -> String {
-    match low.exp() > 0.67 && high.exp() < 1.5 {
-        true => span(low, high),
-        false => format!("{}–{}×", significant(low.exp()), significant(high.exp())),
-    }
-}
-
-/// Two log ratios in per cent: `+19 … +26 %`.
-pub fn span(low: f64, high: f64) -> String {
-    if !low.is_finite() || !high.is_finite() {
-        return "–".to_owned();
-    }
-    if high >= TIMES {
-        return format!("{}–{}×", significant(low.exp()), significant(high.exp()));
-    }
-    let [low, high] = [low, high].map(|log| log.exp_m1() * 100.0);
-    // As many decimals as the width makes sense of.
-    let digits = match high - low {
-        width if width < 0.5 => 2,
-        width if width >= 20.0 => 0,
-        _ => 1,
-    };
-    format!("{} … {} %", signed(low, digits), signed(high, digits))
-}
-
-/// A log ratio in per cent.
-pub fn share(log_ratio: f64) -> String {
-    if log_ratio >= TIMES {
-        return format!("{}×", significant(log_ratio.exp()));
-    }
-    percent(log_ratio.exp_m1() * 100.0)
 }
 
 /// Name of the unit of replication: `machine`, `workload` or `repeat`.
@@ -386,11 +315,11 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
                      identical configurations",
                 ),
             };
-            chip(tone, format!("A/A{verdict} {}", with_interval(interval)), tip)
+            chip(tone, format!("A/A{verdict} {}", found(&Changing::of(&results.metric), interval)), tip)
         }
     });
     if let Some(resolvable) = findings.resolvable() {
-        let text = format!("minimum detectable difference {}", unsigned(percent(resolvable.exp_m1() * 100.0)));
+        let text = format!("minimum detectable difference {}", change::size(resolvable));
         chips.push(chip(Tone::Plain, text, "the smallest difference that these cells could detect"));
     }
     for machine in results.machines.iter().filter(|machine| !machine.disturbances.is_empty()) {
@@ -416,19 +345,6 @@ fn is_wider_than_effects(findings: &Findings, control: &Interval) -> bool {
     !findings.effects.effects.is_empty() && control.width() / 2.0 > largest
 }
 
-/// Estimate with its interval, for instance `−0.1 % [−0.4, +0.3]`.
-pub fn with_interval(interval: &Interval) -> String {
-    match interval.width().is_finite() {
-        true => format!(
-            "{} [{}, {}]",
-            share(interval.estimate),
-            share(interval.low).trim_end_matches(" %"),
-            share(interval.high).trim_end_matches(" %")
-        ),
-        false => format!("{}, too few for an interval", share(interval.estimate)),
-    }
-}
-
 /// Label of effects that are not significant, as in `prony study effects`.
 pub const NOT_SIGNIFICANT: &str = "not significant";
 
@@ -438,7 +354,7 @@ pub fn is_significant(effect: &Effect) -> bool {
 }
 
 /// `engine stock → pedantic`, its two parts.
-pub fn change(results: &Results, effect: &Effect) -> (String, String) {
+pub fn step(results: &Results, effect: &Effect) -> (String, String) {
     let factor = &results.factors[effect.factor];
     (factor.name.clone(), format!("{} → {}", factor.levels[effect.from], factor.levels[effect.to]))
 }
@@ -447,6 +363,7 @@ pub fn change(results: &Results, effect: &Effect) -> (String, String) {
 pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
     let results = matrix.results;
     let effects = &findings.effects;
+    let changing = Changing::of(&results.metric);
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(like_these(results, &effects.effects));
     let (found, rest): (Vec<&Interaction>, Vec<&Interaction>) =
@@ -465,23 +382,23 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
         remarks.push(format!(
             "{among}: {} examined, each within {}.",
             count(rest.len(), "interaction"),
-            span(-widest.size.interval.reach(), widest.size.interval.reach())
+            change::range(-widest.size.interval.reach(), widest.size.interval.reach())
         ));
     }
     remarks.extend(one_edge(results, &effects.effects));
     for effect in &effects.effects {
-        let (factor, change) = change(results, effect);
+        let (factor, step) = step(results, effect);
         if effect.method == Method::Model {
             remarks.push(format!(
-                "{factor} {change} is from a model without interactions, because no two configurations differ in \
+                "{factor} {step} is from a model without interactions, because no two configurations differ in \
                  it alone."
             ));
         }
         if let Work::Different { other_workloads } = &effect.work {
             remarks.push(format!(
-                "{factor} {change} compares configurations that ran different workloads; for other workloads of \
-                 the same kind its interval is {}.",
-                span(other_workloads.low, other_workloads.high)
+                "{factor} {step} compares configurations that ran different workloads; for other workloads of \
+                 the same kind it is {}.",
+                change(&changing.ratio(other_workloads))
             ));
         }
     }
@@ -498,16 +415,17 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
 /// Subject of the intervals of one machine, and what is known beyond.
 fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
     let size = &effects.iter().find(|effect| is_of_these(&effect.size))?.size;
+    let changing = Changing::of(&results.metric);
     let these = format!("Intervals are for these {}", count(size.units.len(), over(size.over)));
     // Steps of a sweep are many.
     let of_effect = |effect: &Effect| {
-        let (others, (factor, change)) = (effect.size.others?, change(results, effect));
+        let (others, (factor, step)) = (effect.size.others?, step(results, effect));
         (results.factors[effect.factor].numbers.is_none())
-            .then(|| format!("{factor} {change} {}", span(others.low, others.high)))
+            .then(|| format!("{factor} {step} {}", change(&changing.ratio(&others))))
     };
     let others: Vec<String> = effects.iter().filter_map(of_effect).collect();
     Some(match (size.others, others.as_slice()) {
-        (None, _) => format!("{these}; for others like them, {} or more are needed.", prony_stats::effects::OTHERS_MIN),
+        (None, _) => format!("{these}; for others like them, {} or more are needed.", OTHERS_MIN),
         (Some(_), []) => format!("{these}."),
         (Some(_), others) => format!("{these}. For others like them: {}.", others.join("; ")),
     })
@@ -522,11 +440,11 @@ fn one_edge(results: &Results, effects: &[Effect]) -> Vec<String> {
     };
     for effect in effects.iter().filter(is_significant) {
         let [edge] = effect.edges.as_slice() else { continue };
-        let (place, (_, change)) = (others(results, &edge.levels, effect.factor), change(results, effect));
+        let (place, (_, step)) = (others(results, &edge.levels, effect.factor), step(results, effect));
         let name = results.factors[effect.factor].name.as_str();
         match alike.iter_mut().find(|(other, there, _)| *other == name && *there == place) {
-            Some((_, _, changes)) => changes.push(change),
-            None => alike.push((name, place, vec![change])),
+            Some((_, _, steps)) => steps.push(step),
+            None => alike.push((name, place, vec![step])),
         }
     }
     let sentence = |(name, place, changes): (&str, String, Vec<String>)| {
@@ -562,12 +480,13 @@ fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
 
 fn depends(results: &Results, conditional: &[Effect], interaction: &Interaction) -> String {
     let (factor, with) = (&results.factors[interaction.factor], &results.factors[interaction.with]);
+    let changing = Changing::of(&results.metric);
     let at = |level: usize| {
         let there = conditional.iter().find(|effect| {
             (effect.factor, effect.from, effect.to) == (interaction.factor, interaction.from, interaction.to)
                 && effect.given == Some((interaction.with, level))
         });
-        there.map_or_else(|| "?".to_owned(), |effect| share(effect.size.median))
+        there.map_or_else(|| "?".to_owned(), |effect| change::value(changing.log(effect.size.median)))
     };
     format!(
         "The effect of {} ({} → {}) depends on {}: {} with {}, {} with {}. The difference is {}.",
@@ -579,7 +498,7 @@ fn depends(results: &Results, conditional: &[Effect], interaction: &Interaction)
         with.levels[interaction.with_from],
         at(interaction.with_to),
         with.levels[interaction.with_to],
-        with_interval(&interaction.size.interval)
+        change(&changing.ratio(&interaction.size.interval))
     )
 }
 

@@ -11,12 +11,13 @@ use prony_stats::histogram::Histogram;
 use prony_stats::judge::Outcome;
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::samples::Benchmark;
-use prony_text::{Quantity, Table, count, printable_line, thousands};
+use prony_text::{Quantity, Table, count, plain, printable_line, quantity, thousands};
 
 use crate::bench::table;
 use crate::bench::throughput::Throughput;
+use crate::change::{self, change};
 use crate::text::limits::shares;
-use crate::words::{UNCONTENDED, change, claim, letter, metric_name, to_percent, with_interval};
+use crate::words::{Judged, UNCONTENDED, claim, letter, metric_name, reason, with_interval};
 
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
@@ -86,23 +87,16 @@ fn text(options: &Options, report: &Report) -> String {
     };
     match report.summaries.as_slice() {
         [Some(summary)] => alone(&mut out, options, report, summary, unit),
-        summaries => {
-            for (place, summary) in summaries.iter().enumerate() {
-                let Some(summary) = summary else { continue };
-                let _ = writeln!(
-                    out,
-                    "{}  {}  {}",
-                    letter(place),
-                    printable_line(&options.subjects[place].name),
-                    typical(summary, unit, decided)
-                );
-            }
-        }
+        _ => out.push_str(&side_by_side(options, report, unit, decided)),
     }
     for comparison in &report.comparisons {
         let outcome = &comparison.outcome;
         let name = letter(comparison.subject);
-        let _ = writeln!(out, "{}", claim(&name, outcome, options.plan.margin, report.comparisons.len() > 1));
+        let _ = writeln!(
+            out,
+            "{}",
+            claim(&name, outcome, Judged::of(report), options.plan.margin, report.comparisons.len() > 1)
+        );
         let both = |metric| match (report.summaries.as_slice(), decided) {
             // Peak memory stands behind the first figures.
             ([Some(a), Some(b)], Some(decided)) if decided != metric && metric != Metric::Rss => {
@@ -111,7 +105,7 @@ fn text(options: &Options, report: &Report) -> String {
             }
             _ => None,
         };
-        metrics(&mut out, outcome, &report.metric, &both);
+        metrics(&mut out, outcome, Judged::of(report), &both);
     }
     around(&mut out, report);
     out
@@ -150,7 +144,7 @@ fn rates(report: &Report) -> String {
 /// `runs of a pair at once on one CPU: A with itself scattered by σ 1.2 % a pair of 0.21 s, one after the other 4.5 % and 0.2 s`.
 fn tried_words(tried: &Tried) -> String {
     let one = |trial: &Trial| match trial.deviation() {
-        Some(deviation) => format!("σ {:.2} % in {:.2} s", to_percent(deviation), trial.pair_s),
+        Some(deviation) => format!("σ {} in {:.2} s", change::size(deviation), trial.pair_s),
         None => "unknown".to_owned(),
     };
     let [turns, once] = [&tried.in_turns, &tried.at_once].map(one);
@@ -170,17 +164,18 @@ fn tried_words(tried: &Tried) -> String {
 fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary, unit: &str) {
     let _ = writeln!(out, "{}", printable_line(&options.subjects[0].name));
     let metric = metric_name(report.samples.benchmarks[0].metric());
+    let level = plain(100.0 * summary.value.median.confidence);
+    let head = [String::new(), format!("median [{level} %]")].into_iter();
+    let mut table = Table::with_head(head.chain(["σ", "min", "max", "n"].map(str::to_owned))).numbers(2..6).indented(2);
     let mut row = |name: &str, spread: &Spread, unit: &str| {
-        let scale = Quantity::of(spread.median.estimate, unit);
-        let _ = writeln!(
-            out,
-            "  {name:19} {}  σ {}, {} … {}, n = {}",
-            with_interval(&scale, &spread.median),
-            scale.value(spread.deviation),
-            scale.number(spread.min),
-            scale.value(spread.max),
+        table.row([
+            name.to_owned(),
+            with_interval(&Quantity::of(spread.median.estimate, unit), &spread.median),
+            quantity(spread.deviation, unit),
+            quantity(spread.min, unit),
+            quantity(spread.max, unit),
             thousands(spread.median.n as u64),
-        );
+        ]);
     };
     row(metric, &summary.value, unit);
     for (name, spread) in [("CPU", &summary.cpu_s), (UNCONTENDED, &summary.uncontended_s)] {
@@ -191,15 +186,16 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
     if let Some(memory) = &summary.rss_bytes {
         row("peak memory", memory, "byte");
     }
+    out.push_str(&table.text());
     let values: Vec<f64> = report.samples.benchmarks[0].values().collect();
-    let scale = Quantity::of(summary.value.median.estimate, unit);
     if let Some(histogram) = Histogram::of(&values, BINS) {
-        histogram_lines(out, &histogram, &scale);
+        histogram_lines(out, &histogram, unit);
     }
 }
 
 /// A line for each bin: where it starts, how many values it has, a bar.
-pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Quantity) {
+pub fn histogram_lines(out: &mut String, histogram: &Histogram, unit: &str) {
+    let scale = Quantity::of(histogram.edge(histogram.counts.len() / 2), unit);
     let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1);
     let digits = most.to_string().len();
     for (bin, &in_bin) in histogram.counts.iter().enumerate() {
@@ -211,46 +207,56 @@ pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Quantity
         [(histogram.below, "down to", histogram.least), (histogram.above, "up to", histogram.greatest)]
     {
         if beyond > 0 {
-            let _ = writeln!(out, "  {:>11} {beyond:>digits$} more, {to} {}", "", scale.value(extreme));
+            let _ = writeln!(out, "  {:>11} {beyond:>digits$} more, {to} {}", "", quantity(extreme, unit));
         }
     }
 }
 
-/// `CPU 20.13 ms [20.05, 20.31], n = 93, peak memory 12.4 MB`. `decided`: the metric that a verdict rests on, if it is not the value.
-fn typical(summary: &Summary, unit: &str, decided: Option<Metric>) -> String {
-    let memory = summary.rss_bytes.as_ref();
-    let (spread, unit, name) = match decided.and_then(|metric| Some((metric, summary.of_metric(metric)?))) {
-        Some((Metric::Rss, memory)) => (memory, "byte", String::new()),
-        Some((metric @ (Metric::Cpu | Metric::Uncontended), spread)) => {
-            (spread, "second", format!("{} ", metric_name(metric.name())))
-        }
-        _ => (&summary.value, unit, String::new()),
+/// The commands with their medians by the metric that decided, or by the value. `decided`: that metric, if it is not the value.
+fn side_by_side(options: &Options, report: &Report, unit: &str, decided: Option<Metric>) -> String {
+    let spread = |summary| -> (&Spread, &str) {
+        let of_metric = decided.and_then(|metric| Some((Summary::of_metric(summary, metric)?, metric.unit())));
+        of_metric.filter(|_| decided != Some(Metric::Wall)).unwrap_or((&summary.value, unit))
     };
-    let scale = Quantity::of(spread.median.estimate, unit);
-    let peak = memory.filter(|_| decided != Some(Metric::Rss)).map(|memory| table::memory_text(memory.median.estimate));
-    format!(
-        "{name}{}, n = {}{}",
-        with_interval(&scale, &spread.median),
-        thousands(spread.median.n as u64),
-        peak.map_or_else(String::new, |peak| format!(", peak memory {peak}"))
-    )
+    let known = || report.summaries.iter().flatten();
+    let level = known().next().map_or(95.0, |summary| 100.0 * summary.value.median.confidence);
+    let quantity = table::name(report, decided.unwrap_or(Metric::Wall));
+    let has_memory = decided != Some(Metric::Rss) && known().any(|summary| summary.rss_bytes.is_some());
+    let head = ["".to_owned(), "command".to_owned(), format!("median {quantity} [{} %]", plain(level)), "n".to_owned()];
+    let memory = has_memory.then(|| "peak memory".to_owned());
+    let mut table = Table::with_head(head.into_iter().chain(memory)).numbers(3..4);
+    for (place, summary) in report.summaries.iter().enumerate() {
+        let Some(summary) = summary else { continue };
+        let (Spread { median, .. }, unit) = spread(summary);
+        let mut cells = vec![letter(place), printable_line(&options.subjects[place].name).into_owned()];
+        cells.push(with_interval(&Quantity::of(median.estimate, unit), median));
+        cells.push(thousands(median.n as u64));
+        let memory = summary.rss_bytes.as_ref().map(|memory| table::memory_text(memory.median.estimate));
+        cells.extend(has_memory.then(|| memory.unwrap_or_else(|| "–".to_owned())));
+        table.row(cells);
+    }
+    table.text()
 }
 
 /// `42.1 and 41.4 ms`: medians of A and B.
 pub fn both_words(a: f64, b: f64, unit: &str) -> Option<String> {
-    let scale = Quantity::of(a, unit);
-    (a > 0.0 && b > 0.0).then(|| format!("{} and {}", scale.number(a), scale.value(b)))
+    let [of_a, of_b] = [a, b].map(|value| Quantity::of(value, unit));
+    let shown = || match of_a.unit() == of_b.unit() {
+        true => format!("{} and {}", of_a.number(a), of_b.value(b)),
+        false => format!("{} and {}", of_a.value(a), of_b.value(b)),
+    };
+    (a > 0.0 && b > 0.0).then(shown)
 }
 
-/// Metrics with their intervals, and which were judged. `judged`: what the first is called; `both`: medians of A and B that are not
+/// Metrics with their intervals, and which were judged. `both`: medians of A and B that are not
 /// shown elsewhere.
-pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str, both: &dyn Fn(Metric) -> Option<String>) {
-    let first = metric_name(judged);
+pub fn metrics(out: &mut String, outcome: &Outcome, judged: Judged<'_>, both: &dyn Fn(Metric) -> Option<String>) {
+    let first = metric_name(judged.metric);
     let mut row = |name: &str, metric: Metric| {
-        let Some(block) = metric.of(outcome) else { return };
+        let Some(ratio) = judged.change(outcome, metric) else { return };
         let note = if outcome.judged.contains(&metric) { "" } else { ", informational" };
         let both = both(metric).map_or_else(String::new, |both| format!(", {both}"));
-        let _ = writeln!(out, "  {name:19} {}{both}{note}", change(&block.interval));
+        let _ = writeln!(out, "  {name:19} {}{both}{note}", change(&ratio));
     };
     // A worker that reports wall time only has the same of both.
     if first != "wall" {
@@ -262,7 +268,7 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str, both: &dyn Fn(
     }
     row("peak memory", Metric::Rss);
     for reason in &outcome.reasons {
-        let _ = writeln!(out, "  {reason}");
+        let _ = writeln!(out, "  {}", self::reason(reason));
     }
 }
 

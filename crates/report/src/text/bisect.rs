@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_bench::bisect::{BisectReport, Commit, Culprit, Found, Purpose, Regression, Step};
-use prony_stats::Interval;
-use prony_text::{Table, count, plain, significant, thousands};
+use prony_text::{Table, count, plain, thousands};
 
-use crate::words::{change, to_percent};
+use crate::change::{self, change};
 
 /// The whole answer. `margin`: a smaller slowdown is none, as a share.
 pub fn text(demo: &Path, margin: f64, report: &BisectReport) -> String {
@@ -86,11 +85,11 @@ fn effect(out: &mut String, margin: f64, report: &BisectReport, at: usize) {
     if let Some(Found::Compared { ratio: Some(ratio), pairs, .. }) = effect.map(|step| &step.found) {
         let _ = writeln!(
             out,
-            "  frames: {} against the commit before it, {} of replays",
+            "  {} CPU time per frame against the commit before it, {} of replays",
             change(ratio),
             count(*pairs as u64, "pair")
         );
-        if !(ratio.low > 0.0 && to_percent(ratio.estimate) >= margin * 100.0) {
+        if !(ratio.low > 0.0 && ratio.estimate >= margin.ln_1p()) {
             let _ = writeln!(out, "  less than --margin by itself: the slowdown has several steps");
         }
     }
@@ -105,7 +104,7 @@ fn certainty(out: &mut String, report: &BisectReport) {
     });
     let _ = match (report.threshold, replays) {
         (Some(threshold), _) => {
-            writeln!(out, "; limit between not slower and slower: {} %", significant(to_percent(threshold)))
+            writeln!(out, "; limit between not slower and slower: {}", change::value(threshold))
         }
         (None, Some(replays)) => {
             writeln!(out, "; identical means {}", count(u64::from(replays), "identical replay"))
@@ -153,8 +152,7 @@ pub fn found(step: &Step) -> String {
             format!("diverged{times}, frame {}, record {}", thousands(*frame), thousands(*record))
         }
         Found::Compared { ratio, pairs, above, .. } => {
-            let unknown = Interval { estimate: 0.0, low: 0.0, high: 0.0, confidence: 0.0, n: 0 };
-            let ratio = change(ratio.as_ref().unwrap_or(&unknown));
+            let ratio = ratio.as_ref().map_or_else(|| "unknown".to_owned(), change);
             let verdict = match (step.purpose, above) {
                 (Purpose::Effect, _) => "against the commit before it",
                 (_, Some(true)) => "slower",

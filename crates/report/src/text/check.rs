@@ -3,14 +3,15 @@
 use prony_stats::check::{Checked, Finding};
 use prony_text::{Quantity, Untrusted, count, thousands};
 
-use crate::words::{change, to_percent};
+use crate::change::{self, change};
+use crate::words::too_few;
 
 /// A benchmark: the smallest difference that its samples can show, and a line for each finding. `file`: where several were checked.
 pub fn text(file: Option<&str>, benchmark: &str, checked: &Checked) -> String {
     let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
     let detectable = checked.detectable_difference.map_or_else(
-        || "too few values for any difference to be detectable".to_owned(),
-        |difference| format!("minimum detectable difference {:.2} %", to_percent(difference)),
+        || "no difference is detectable".to_owned(),
+        |difference| format!("minimum detectable difference {}", change::size(difference)),
     );
     let head = format!("{file}{}: {detectable}\n", Untrusted::new(benchmark));
     checked.findings.iter().fold(head, |out, finding| out + "  " + &sentence(finding) + "\n")
@@ -19,10 +20,9 @@ pub fn text(file: Option<&str>, benchmark: &str, checked: &Checked) -> String {
 /// A finding in one sentence.
 pub fn sentence(finding: &Finding) -> String {
     match finding {
-        Finding::TooFewValues { needed: Some(needed) } => format!("too few values for an interval: {needed} would do"),
-        Finding::TooFewValues { needed: None } => "too few independent values for an interval".to_owned(),
+        Finding::TooFewValues(why) => too_few(*why),
         Finding::DetectableDifference { margin, times_the_runs } => {
-            format!("detecting {:.1} % needs about {times_the_runs:.0} times as many runs", to_percent(*margin))
+            format!("detecting {} needs about {times_the_runs:.0} times as many runs", change::size(*margin))
         }
         Finding::NoValues => "no values: all runs were warm-ups or calibration".to_owned(),
         Finding::OneProcess { values } => format!(
@@ -37,7 +37,10 @@ pub fn sentence(finding: &Finding) -> String {
             Quantity::of(*shortest_s, "second").value(*shortest_s)
         ),
         Finding::WarmUp { slower } => {
-            format!("the first value of a process is {:.1} % above the others: one more warm-up", to_percent(*slower))
+            format!(
+                "the first value of a process differs from the others by {}: one more warm-up",
+                change::value(*slower)
+            )
         }
         Finding::Drift { change: found } => format!("the second half differs from the first: {}", change(found)),
         Finding::Autocorrelation { correlation, runs, effective_runs } => format!(
@@ -63,6 +66,7 @@ pub fn sentence(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use prony_stats::Interval;
+    use prony_stats::single_sample::TooFew;
 
     use super::*;
 
@@ -70,7 +74,8 @@ mod tests {
     fn each_finding_has_its_evidence() {
         let change = Interval { estimate: 0.05, low: 0.02, high: 0.08, confidence: 0.99, n: 40 };
         let findings = vec![
-            Finding::TooFewValues { needed: Some(4) },
+            Finding::TooFewValues(TooFew::Values { n: 3, needed: 9 }),
+            Finding::TooFewValues(TooFew::Correlated { n: 26 }),
             Finding::DetectableDifference { margin: 0.01_f64.ln_1p(), times_the_runs: 9.2 },
             Finding::NoValues,
             Finding::OneProcess { values: 40 },

@@ -11,9 +11,10 @@ use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::{Interval, Metric, Verdict};
 use prony_text::{Quantity, Table, Untrusted, count, markdown, markdown_code, plain, thousands};
 
+use crate::change::{change, found};
 use crate::compare::CompareOptions;
 use crate::text::bench::{both_words, metrics};
-use crate::words::{self, change, digits, to_percent};
+use crate::words::{self, Judged, undirected};
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(options: &CompareOptions<'_>, compared: &[Compared<'_>]) -> String {
@@ -84,43 +85,25 @@ pub fn error(options: &CompareOptions<'_>) -> String {
     format!("probability of any false alarm: at most {} %", plain(options.alpha * 100.0))
 }
 
-/// `B is slower by 1.0 % [0.6, 1.4], 186 pairs`.
+/// `B is slower: +1.0 % [+0.6, +1.4] time, 186 pairs`.
 pub fn sentence(options: &CompareOptions<'_>, one: &Compared<'_>) -> String {
     let Some(answer) = &one.answer else { return "unclear: one side has no values except warm-ups".to_owned() };
-    // Of the values as they are: a rate that falls is lower, and worse.
-    let (estimate, low, high) = shown(one, answer);
-    let [low_pct, high_pct] = [low, high].map(to_percent);
-    let digits = digits(high_pct - low_pct);
-    let rests_on = rests_on(answer);
-    let by = |estimate: f64, low: f64, high: f64| {
-        format!("by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
+    let judged = Judged::of_benchmark(one.b);
+    let quantity = match answer {
+        Rejudgement::Paired(outcome) => judged.quantity(outcome.metric),
+        Rejudgement::Unpaired(_) => metric_name(one.b.metric()),
     };
-    let estimate_pct = to_percent(estimate);
-    match answer.verdict() {
-        Verdict::Faster | Verdict::Slower if estimate > 0.0 => {
-            format!("B is {} {}", word(one, answer.verdict()), by(estimate_pct, low_pct, high_pct))
-        }
-        Verdict::Faster | Verdict::Slower => {
-            format!("B is {} {}", word(one, answer.verdict()), by(-estimate_pct, -high_pct, -low_pct))
-        }
-        Verdict::Same => format!(
-            "same within ±{} % ({}), {rests_on}",
-            plain(options.margin * 100.0),
-            change(&interval(estimate, low, high, 1))
-        ),
-        Verdict::Unclear if low.is_finite() && high.is_finite() => {
-            let change = change(&interval(estimate, low, high, 1));
-            format!("unclear: {change}, {rests_on}")
-        }
-        Verdict::Unclear => {
-            let needed = match answer {
-                Rejudgement::Unpaired(comparison) => comparison.values_needed,
-                Rejudgement::Paired(_) => None,
-            };
-            let would_do = needed.map_or_else(String::new, |values| format!(" ({values} on each side would do)"));
-            format!("unclear: too few values for an interval{would_do}, {rests_on}")
-        }
-    }
+    let found = found(&shown(one, answer), quantity);
+    let verdict = match answer.verdict() {
+        verdict @ (Verdict::Faster | Verdict::Slower) => format!("B is {}: {found}", word(one, verdict)),
+        verdict => undirected(None, verdict, options.margin.ln_1p(), &found),
+    };
+    let needed = match answer {
+        Rejudgement::Unpaired(comparison) => comparison.values_needed,
+        Rejudgement::Paired(_) => None,
+    };
+    let needed = needed.map_or_else(String::new, |values| format!(", {values} needed on each side"));
+    format!("{verdict}, {}{needed}", rests_on(answer))
 }
 
 /// Word for a side that differs: times are faster or slower, all else is higher or lower.
@@ -154,17 +137,11 @@ pub fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
 }
 
 /// Log ratio of the values as they are: the judge's, unless more is better.
-pub fn shown(one: &Compared<'_>, answer: &Rejudgement) -> (f64, f64, f64) {
-    let (estimate, low, high) = answer.ratio();
+pub fn shown(one: &Compared<'_>, answer: &Rejudgement) -> Interval {
     match one.b.better() {
-        Better::Lower => (estimate, low, high),
-        Better::Higher => (-estimate, -high, -low),
+        Better::Lower => answer.ratio(),
+        Better::Higher => answer.ratio().negated(),
     }
-}
-
-/// An interval of which only the bounds count.
-pub fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
-    Interval { estimate, low, high, confidence: 0.0, n }
 }
 
 /// Observations that the answer rests on.
@@ -195,10 +172,10 @@ fn details(out: &mut String, one: &Compared<'_>) {
                     let unit = if metric == Metric::Rss { "byte" } else { "second" };
                     both_words(of(one.a)?, of(one.b)?, unit).filter(|_| metric != outcome.metric)
                 };
-                metrics(out, outcome, "cpu", &both);
+                metrics(out, outcome, Judged::TIMES, &both);
             } else {
                 for reason in &outcome.reasons {
-                    let _ = writeln!(out, "  {reason}");
+                    let _ = writeln!(out, "  {}", words::reason(reason));
                 }
             }
         }
@@ -380,7 +357,7 @@ fn by_file(members: &[&Compared<'_>], names: fn(&str) -> String) -> Table {
             let one = row.iter().find(|one| std::ptr::eq(one.files[1], *file));
             one.map_or_else(
                 || "–".to_owned(),
-                |one| format!("{} ({}) {}", centre(one.b), shown_change(one), word(one, one.verdict())),
+                |one| format!("{}, {}, {}", centre(one.b), shown_change(one), word(one, one.verdict())),
             )
         };
         let cells = [names(&a.name), typical(a)];
@@ -400,16 +377,7 @@ pub fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
     let ratio = |one: &&Compared<'_>| {
         let zero = [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0));
         let answer = one.answer.as_ref().filter(|_| !zero)?;
-        let interval = match answer {
-            Rejudgement::Paired(outcome) => outcome.metric.of(outcome)?.interval,
-            Rejudgement::Unpaired(comparison) => comparison.interval,
-        };
-        Some(match one.b.better() {
-            Better::Lower => interval,
-            Better::Higher => {
-                Interval { estimate: -interval.estimate, low: -interval.high, high: -interval.low, ..interval }
-            }
-        })
+        Some(shown(one, answer))
     };
     if members.iter().filter(alike).count() < members.len() {
         return None;
@@ -436,6 +404,5 @@ pub fn shown_change(one: &Compared<'_>) -> String {
     if [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0)) {
         return "–".to_owned();
     }
-    let (estimate, low, high) = shown(one, answer);
-    change(&interval(estimate, low, high, 1))
+    change(&shown(one, answer))
 }

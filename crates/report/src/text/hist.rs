@@ -2,7 +2,7 @@
 
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;
-use prony_text::{Quantity, Untrusted, count};
+use prony_text::{Untrusted, count};
 
 use super::bench::histogram_lines;
 
@@ -10,9 +10,8 @@ use super::bench::histogram_lines;
 pub fn text(file: Option<&str>, benchmark: &Benchmark, bins: usize) -> Option<String> {
     let values: Vec<f64> = benchmark.values().collect();
     let histogram = Histogram::of(&values, bins)?;
-    let scale = Quantity::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
     let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
     let mut out = format!("{file}{}: {}\n", Untrusted::new(&benchmark.name), count(values.len() as u64, "value"));
-    histogram_lines(&mut out, &histogram, &scale);
+    histogram_lines(&mut out, &histogram, benchmark.unit_name());
     Some(out)
 }

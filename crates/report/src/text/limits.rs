@@ -10,6 +10,8 @@ use std::fmt::Write;
 use prony_limits::{Experiment, Limits, Measured, Taint, plateaus};
 use prony_text::{count, significant, thousands};
 
+use crate::change;
+
 use code::loop_text;
 use tables::{ROW, figures, mark, quantity, row};
 
@@ -496,10 +498,9 @@ fn contents(cases: &[&Measured]) -> String {
     if let (Some(&least), Some(&most)) = (faster.first(), faster.last()) {
         let _ = writeln!(
             out,
-            "  this memory stores zeros faster than any other value: {} {} to {} times as fast",
+            "  this memory stores zeros faster than any other value: {}, {} GB/s",
             count(faster.len() as u64, "row"),
-            significant(least),
-            significant(most)
+            change::extremes(least.ln(), most.ln())
         );
     }
     out + &rests_on(cases)
@@ -594,7 +595,7 @@ mod tests {
         let expected = "                               noise             zeros  zeros / noise\n\
                         \x20 load in DRAM      40.0 GB/s (40.0)  40.0 GB/s (40.0)           1.00\n\
                         \x20 NT store in DRAM  40.0 GB/s (40.0)  90.0 GB/s (90.0)           2.25\n\
-                        \x20 this memory stores zeros faster than any other value: 1 row 2.25 to 2.25 times as fast\n\
+                        \x20 this memory stores zeros faster than any other value: 1 row, ×2.25 GB/s\n\
                         \x20 n = 3 to 3 samples each\n";
         assert_eq!(contents(&cases), expected);
         assert!(!contents(&cases[..2]).contains("faster than any other value"));

@@ -10,7 +10,7 @@ use prony_demo::Exit as ServerExit;
 use prony_demo::tolerance::{Alignment, DecodedSummary, Growth, ToleranceSummary};
 use prony_replay::{ReplayReport, Verdict, exit_text};
 use prony_stats::spread::Spread;
-use prony_text::{Untrusted, count, printable_line, significant, thousands};
+use prony_text::{Untrusted, count, printable_line, quantity, significant, thousands};
 
 use crate::divergence::{class_name, field_difference};
 
@@ -63,36 +63,41 @@ fn times(out: &mut String, report: &ReplayReport) {
     let speedup = report.timing.recorded_s / wall.median;
     let _ = writeln!(
         out,
-        "  replayed {} s in {} s ({}× real time), {} frames/s, {}",
-        significant(report.timing.recorded_s),
-        significant(wall.median),
+        "  replayed {} in {} ({}× real time), {} frames/s, {}",
+        seconds(report.timing.recorded_s),
+        seconds(wall.median),
         significant(speedup),
         thousands((report.frames as f64 / wall.median) as u64),
         replays(&wall),
     );
     if let Some(cpu) = Spread::of(report.timing.cpu_s.iter().copied()) {
-        let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
+        let _ = writeln!(out, "  CPU {}, {}", seconds(cpu.median), replays(&cpu));
     }
     let together = report.timing.frames_in_each;
-    if let Some(frame) = Spread::of(report.timing.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
+    if let Some(frame) = Spread::of(report.timing.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e9 / together as f64)) {
         let what = if together == 1 { "frame".to_owned() } else { format!("mean of {together} frames") };
         let _ = writeln!(
             out,
-            "  {what}  min {}  median {}  p99 {}  max {} ms, n = {}",
-            significant(frame.min),
-            significant(frame.median),
-            significant(frame.p99),
-            significant(frame.max),
+            "  {what}  min {}  median {}  p99 {}  max {}, n = {}",
+            seconds(frame.min),
+            seconds(frame.median),
+            seconds(frame.p99),
+            seconds(frame.max),
             thousands(frame.n as u64),
         );
     }
+}
+
+/// A time in the unit that suits it.
+fn seconds(seconds: f64) -> String {
+    quantity(seconds, "second")
 }
 
 /// Basis of a time: `one replay`, or the spread of several.
 fn replays(spread: &Spread) -> String {
     match spread.n {
         1 => "one replay".to_owned(),
-        n => format!("median of {n} replays from {} to {} s", significant(spread.min), significant(spread.max)),
+        n => format!("median of {n} replays from {} to {}", seconds(spread.min), seconds(spread.max)),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use prony_bench::{Options, RESOLUTIONS_S, Selftest};
-use prony_text::{significant, thousands};
+use prony_text::thousands;
 
-use crate::words::to_percent;
+use crate::change;
 
 /// False alarms, and the smallest difference that can be found.
 pub fn text(options: &Options, found: &Selftest) -> String {
@@ -21,15 +21,13 @@ pub fn text(options: &Options, found: &Selftest) -> String {
     );
     let _ = writeln!(out, "  same within ±1 %: {} of {}", found.same, found.comparisons);
     if found.deviation.is_finite() {
-        let found_in = RESOLUTIONS_S.map(|seconds| {
-            let percent = to_percent(found.resolution(seconds).difference);
-            format!("±{} % in {seconds} s", significant(percent))
-        });
+        let found_in = RESOLUTIONS_S
+            .map(|seconds| format!("{} in {seconds} s", change::size(found.resolution(seconds).difference)));
         let _ = writeln!(out, "  smallest difference detected 9 times in 10: {}", found_in.join(", "));
         let _ = writeln!(
             out,
-            "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",
-            to_percent(found.deviation),
+            "  σ of a pair {}, {} pairs, {:.0} a second, {:.1} ms CPU a run",
+            change::size(found.deviation),
             thousands(found.pairs as u64),
             found.pairs_per_s,
             found.cpu_s * 1e3,

@@ -4,17 +4,18 @@ use std::fmt::Write;
 
 use prony_stats::samples::Benchmark;
 use prony_stats::summary::Summary;
-use prony_text::{Quantity, Untrusted, count, signed, thousands};
+use prony_text::{Quantity, Untrusted, count, quantity, thousands};
 
+use crate::change;
 use crate::words::{metric_name, with_interval};
 
 /// A benchmark and its summary. `file`: where there are several.
 pub fn text(file: Option<&str>, benchmark: &Benchmark, summary: &Summary) -> String {
-    let scale = Quantity::of(summary.mean, benchmark.unit_name());
+    let own = |value: f64| quantity(value, benchmark.unit_name());
     let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
     let mut out = format!("{file}{}\n", Untrusted::new(&benchmark.name));
     let mut line = |name: &str, text: String| {
-        let _ = writeln!(out, "  {name:<12}{text}");
+        let _ = writeln!(out, "  {name:<14}{text}");
     };
     let loops = match summary.loops {
         [1, 1] => String::new(),
@@ -35,14 +36,15 @@ pub fn text(file: Option<&str>, benchmark: &Benchmark, summary: &Summary) -> Str
         format!("{} in {}", Untrusted::new(metric_name(benchmark.metric())), Untrusted::new(benchmark.unit_name())),
     );
     if let Some(median) = &summary.median {
-        line("median", format!("{}, n = {}", with_interval(&scale, median), thousands(median.n as u64)));
+        let scale = Quantity::of(median.estimate, benchmark.unit_name());
+        line("median [95 %]", format!("{}, n = {}", with_interval(&scale, median), thousands(median.n as u64)));
     }
     let deviation = summary.deviation.map_or_else(String::new, |deviation| {
-        format!(", σ {} ({:.1} %)", scale.value(deviation), 100.0 * deviation / summary.mean)
+        format!(", σ {} ({:.1} %)", own(deviation), 100.0 * deviation / summary.mean)
     });
-    line("mean", scale.value(summary.mean) + &deviation);
+    line("mean", own(summary.mean) + &deviation);
     if let Some(robust) = summary.robust_deviation.filter(|_| summary.values > 1) {
-        line("robust σ", format!("{} ({:.1} %), 1.4826 × MAD", scale.value(robust), 100.0 * robust / summary.mean));
+        line("robust σ", format!("{} ({:.1} %), 1.4826 × MAD", own(robust), 100.0 * robust / summary.mean));
     }
     for &(share, value) in &summary.quantiles {
         let name = match share {
@@ -50,10 +52,7 @@ pub fn text(file: Option<&str>, benchmark: &Benchmark, summary: &Summary) -> Str
             1.0 => "max".to_owned(),
             share => format!("p{:.0}", share * 100.0),
         };
-        line(
-            &name,
-            format!("{} ({} % of the mean)", scale.value(value), signed(100.0 * (value / summary.mean - 1.0), 1)),
-        );
+        line(&name, format!("{} ({} against the mean)", own(value), change::value((value / summary.mean).ln())));
     }
     line("outliers", thousands(summary.outliers as u64));
     out

@@ -359,7 +359,7 @@ fn bench(samples: &Samples, name: &str) -> Page {
         b,
         verdict: Verdict {
             tone: Tone::Bad,
-            claim: format!("B is slower by 3.0 %{name}"),
+            claim: format!("B is slower: +3.0 % [+2.4, +3.5] CPU time{name}"),
             basis: "60 pairs".to_owned(),
         },
         changes: vec![
@@ -433,7 +433,7 @@ fn scan(samples: &Samples, name: &str, values: &[f64]) -> Page {
         verdict: Verdict { tone: Tone::Good, claim: format!("A{name} is the fastest"), basis: String::new() },
         table: Grid {
             title: "Ranking".to_owned(),
-            head: ["", "command", "CPU time [95 %]", "n", "ratio to fastest [95 %]", "verdict"]
+            head: ["", "command", "CPU time [95 %]", "n", "against the fastest [95 %]", "verdict"]
                 .map(str::to_owned)
                 .to_vec(),
             names: 2,
@@ -494,7 +494,7 @@ fn stored_samples_of_several_files_fit_into_any_page() {
         let changes =
             || (0..3).map(|at| Change { name: format!("benchmark {at}{name}"), interval, is_judged: true }).collect();
         let cells = || {
-            let cell = GridCell::answer("20.1 ms (+3.0 % [+2.4, +3.5]) slower", Tone::Bad);
+            let cell = GridCell::answer("20.1 ms, +3.0 % [+2.4, +3.5], slower", Tone::Bad);
             [GridCell::plain(format!("benchmark{name}")), GridCell::plain("19.5 ms, n = 60"), cell.clone(), cell]
                 .to_vec()
         };

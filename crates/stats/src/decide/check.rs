@@ -3,10 +3,12 @@
 //! pyperf checks whether the deviation is below 10 % of the mean. That says nothing of what a comparison could see: so
 //! here the first question is how small a difference the samples resolve, and the others are why it is not smaller.
 
+use crate::decide::summary::benchmark_median;
 use crate::describe::outliers::Outliers;
 use crate::describe::quantile::median;
 use crate::files::samples::{Benchmark, Measured, MetadataValue, Run, Unit};
-use crate::infer::{rank_sum, serial, sign_test, unpaired};
+use crate::infer::single_sample::TooFew;
+use crate::infer::{serial, sign_test, unpaired};
 use crate::interval::Interval;
 use crate::verdict::Verdict;
 
@@ -42,10 +44,7 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     /// There are too few values for an interval.
-    TooFewValues {
-        /// Number of them that would do; `None` where there are as many, and they follow each other.
-        needed: Option<usize>,
-    },
+    TooFewValues(TooFew),
     /// The samples cannot show a difference as small as the margin.
     DetectableDifference {
         /// The margin, as a log ratio.
@@ -122,7 +121,8 @@ pub fn check(benchmark: &Benchmark, margin: f64) -> Checked {
         .map(|comparison| comparison.interval.width() / 2.0)
         .filter(|half| *half < DETECTABLE_MOST);
     let found = [
-        resolution(detectable_difference, margin, &clusters),
+        too_few(benchmark),
+        resolution(detectable_difference, margin),
         few_processes(benchmark, &clusters),
         short(benchmark),
         warm_up(benchmark),
@@ -136,18 +136,18 @@ pub fn check(benchmark: &Benchmark, margin: f64) -> Checked {
     Checked { detectable_difference, findings: found.into_iter().flatten().collect() }
 }
 
-fn resolution(detectable: Option<f64>, margin: f64, clusters: &[Vec<f64>]) -> Option<Finding> {
-    let values = if let [only] = clusters { only.len() } else { clusters.len() };
+/// The median of the same values has no interval in `stats` and in `bench` either.
+fn too_few(benchmark: &Benchmark) -> Option<Finding> {
+    TooFew::of(&benchmark_median(benchmark, 0.05)?).map(Finding::TooFewValues)
+}
+
+fn resolution(detectable: Option<f64>, margin: f64) -> Option<Finding> {
     match detectable {
-        None => {
-            let needed = rank_sum::enough(0.05).filter(|&needed| needed > values);
-            Some(Finding::TooFewValues { needed })
-        }
         // The width of an interval falls with the square root of the number of values.
         Some(half) if half > margin => {
             Some(Finding::DetectableDifference { margin, times_the_runs: (half / margin).powi(2) })
         }
-        Some(_) => None,
+        Some(_) | None => None,
     }
 }
 
@@ -264,7 +264,10 @@ mod tests {
         let [too_few, one, short, correlated, waiting, failed] = disturbed.findings.as_slice() else {
             panic!("{disturbed:?}")
         };
-        assert_eq!((too_few, one), (&Finding::TooFewValues { needed: None }, &Finding::OneProcess { values: 40 }));
+        assert_eq!(
+            (too_few, one),
+            (&Finding::TooFewValues(TooFew::Correlated { n: 40 }), &Finding::OneProcess { values: 40 })
+        );
         assert!(matches!(short, Finding::Short { shortest_s } if (shortest_s - 2e-5).abs() < 1e-12), "{short:?}");
         let Finding::Autocorrelation { correlation, runs: 40, effective_runs } = correlated else {
             panic!("{correlated:?}")
@@ -279,6 +282,9 @@ mod tests {
         let benchmark = Benchmark { runs: vec![Run::of(1.0)], ..Benchmark::new("once") };
         let Checked { detectable_difference, findings } = check(&benchmark, 0.01);
         assert_eq!(detectable_difference, None);
-        assert_eq!(findings, [Finding::TooFewValues { needed: Some(4) }, Finding::OneProcess { values: 1 }]);
+        assert_eq!(
+            findings,
+            [Finding::TooFewValues(TooFew::Values { n: 1, needed: 9 }), Finding::OneProcess { values: 1 }]
+        );
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         for (noise, own) in NOISES.into_iter().flat_map(|noise| OWN.map(|own| (noise, own))) {
             for (number, effect) in (0..EACH).flat_map(|number| [(number, 0.0), (number + EACH, 0.01)]) {
                 let (_, outcome) = compare(noise, own, effect, number);
-                missed += usize::from(outcome.low > effect || outcome.high < effect);
+                missed += usize::from(outcome.interval.low > effect || outcome.interval.high < effect);
                 all += 1;
                 if effect == 0.0 {
                     wrong += usize::from(matches!(outcome.verdict, Verdict::Faster | Verdict::Slower));

@@ -11,6 +11,7 @@ use crate::decide::judge::{Judge, Look, Outcome, Pair, Plan, Progress, Ratio, Re
 use crate::describe::quantile::median;
 use crate::files::samples::{Benchmark, Better, Circumstances, Run};
 use crate::infer::unpaired::{self, Comparison, Together};
+use crate::interval::Interval;
 use crate::metric::Metric;
 use crate::verdict::Verdict;
 
@@ -44,14 +45,11 @@ impl Rejudgement {
         }
     }
 
-    /// Log ratio ln(B/A) as estimate and bounds.
-    pub fn ratio(&self) -> (f64, f64, f64) {
+    /// Log ratio ln(B/A) with its interval.
+    pub fn ratio(&self) -> Interval {
         match self {
-            Rejudgement::Paired(outcome) => (outcome.estimate, outcome.low, outcome.high),
-            Rejudgement::Unpaired(comparison) => {
-                let interval = comparison.interval;
-                (interval.estimate, interval.low, interval.high)
-            }
+            Rejudgement::Paired(outcome) => outcome.interval,
+            Rejudgement::Unpaired(comparison) => comparison.interval,
         }
     }
 
@@ -316,7 +314,7 @@ mod tests {
         };
         let paired = ask(Some(&circumstances));
         assert_eq!(paired.verdict(), Verdict::Slower);
-        let (estimate, low, high) = paired.ratio();
+        let Interval { estimate, low, high, .. } = paired.ratio();
         assert!(low < 0.02 && high > 0.02 && (estimate - 0.02).abs() < 0.005, "{paired:?}");
         assert_eq!(ask(None).verdict(), Verdict::Unclear);
     }
@@ -345,7 +343,7 @@ mod tests {
         let Some(Rejudgement::Paired(outcome)) = answer else { panic!("pairs") };
         assert_eq!(outcome.verdict, Verdict::Slower);
         assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
-        assert!((outcome.estimate - 0.01).abs() < 0.0005 && outcome.cpu.deviation < 0.001, "{outcome:?}");
+        assert!((outcome.interval.estimate - 0.01).abs() < 0.0005 && outcome.cpu.deviation < 0.001, "{outcome:?}");
     }
 
     #[test]
@@ -376,7 +374,7 @@ mod tests {
                 .remove(0)
                 .expect("there are values");
             assert_eq!(answer.verdict(), Verdict::Slower);
-            assert!((answer.ratio().0 - 2f64.ln()).abs() < 0.05, "{answer:?}");
+            assert!((answer.ratio().estimate - 2f64.ln()).abs() < 0.05, "{answer:?}");
         }
     }
 
@@ -387,8 +385,7 @@ mod tests {
             let circumstances = circumstances(40, budget_s);
             let answer =
                 answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6, false, None).remove(0);
-            let (_, low, high) = answer.expect("there are values").ratio();
-            high - low
+            answer.expect("there are values").ratio().width()
         };
         assert!(width(Some(20.0)) > width(None));
     }
@@ -402,7 +399,7 @@ mod tests {
         let same = Question { a: &a, b: &a, paired: None };
         let many: Vec<Question<'_>> = std::iter::once(question).chain(std::iter::repeat_n(same, 50)).collect();
         let among = answer(&many, 0.05, 1e-6, false, None).remove(0).expect("there are values");
-        let width = |answer: &Rejudgement| answer.ratio().2 - answer.ratio().1;
+        let width = |answer: &Rejudgement| answer.ratio().width();
         assert!(width(&among) > width(&alone), "{among:?} {alone:?}");
     }
 

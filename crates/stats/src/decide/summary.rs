@@ -3,7 +3,7 @@
 use crate::describe::outliers::Outliers;
 use crate::describe::quantile::{median, quantile_of_sorted, robust_deviation, sorted};
 use crate::files::samples::Benchmark;
-use crate::infer::sign_test;
+use crate::infer::single_sample::median_interval;
 use crate::interval::Interval;
 
 /// Error of the interval of the centre.
@@ -41,10 +41,6 @@ impl Summary {
     pub fn of(benchmark: &Benchmark) -> Option<Summary> {
         let ordered = sorted(&benchmark.values().collect::<Vec<_>>());
         let clusters = benchmark.clusters();
-        let centres: Vec<f64> = match clusters.as_slice() {
-            [only] => only.clone(),
-            several => several.iter().filter_map(|values| median(values)).collect(),
-        };
         let mean = ordered.iter().sum::<f64>() / ordered.len() as f64;
         let squares: f64 = ordered.iter().map(|value| (value - mean).powi(2)).sum();
         let counted = || benchmark.runs.iter().filter(|run| !run.values.is_empty());
@@ -53,7 +49,7 @@ impl Summary {
             values: ordered.len(),
             warmups: benchmark.runs.iter().map(|run| run.warmups.len()).sum(),
             loops: [counted().map(|run| run.loops).min()?, counted().map(|run| run.loops).max()?],
-            median: sign_test::interval(&sorted(&centres), ALPHA),
+            median: benchmark_median(benchmark, ALPHA),
             mean,
             deviation: (ordered.len() > 1).then(|| (squares / (ordered.len() - 1) as f64).sqrt()),
             robust_deviation: robust_deviation(&ordered),
@@ -63,5 +59,30 @@ impl Summary {
                 .collect(),
             outliers: Outliers::of(&ordered).count(),
         })
+    }
+}
+
+/// The median of a benchmark with its interval: of one process, of its values; of several, of their medians, because the
+/// values of a process resemble each other. `level`: two-sided error. `None` without values.
+pub fn benchmark_median(benchmark: &Benchmark, level: f64) -> Option<Interval> {
+    match benchmark.clusters().as_slice() {
+        [only] => median_interval(only, level),
+        several => median_interval(&several.iter().filter_map(|values| median(values)).collect::<Vec<_>>(), level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::samples::Run;
+
+    #[test]
+    fn a_process_counts_once() {
+        let runs = (0..12).map(|at| Run { values: vec![f64::from(at * 5 % 12); 3], ..Run::of(1.0) });
+        let several = Benchmark { runs: runs.collect(), ..Benchmark::new("several") };
+        assert_eq!(benchmark_median(&several, 0.05).map(|median| median.n), Some(12));
+        let only = Run { values: vec![1.0, 2.0, 3.0], ..Run::of(1.0) };
+        let one = Benchmark { runs: vec![only], ..Benchmark::new("one") };
+        assert_eq!(benchmark_median(&one, 0.05).map(|median| median.n), Some(3));
     }
 }

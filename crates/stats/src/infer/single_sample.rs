@@ -20,16 +20,53 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     let estimate = median_of_sorted(&sorted)?;
     let sides: Vec<f64> =
         values.iter().map(|value| (value - estimate).partial_cmp(&0.0).map_or(0.0, |side| side as i8 as f64)).collect();
-    let time = serial::correlation_time(&[&sides]);
-    let worth = n as f64 / time;
-    let away = student_quantile_above(level / 2.0, worth - 1.0) * (n as f64 * time).sqrt() / 2.0;
-    let outside = (n as f64 / 2.0 - away).max(0.0) as usize;
-    let (low, high) = match outside {
+    let (low, high) = match outside(n, serial::correlation_time(&[&sides]), level) {
         0 => (f64::NEG_INFINITY, f64::INFINITY),
         outside => (sorted[outside - 1], sorted[n - outside]),
     };
     Some(Interval { estimate, low, high, confidence: 1.0 - level, n })
 }
+
+/// Values outside of the interval on each side, of `n` of which each `time` in a row are worth one; 0: there are too few.
+fn outside(n: usize, time: f64, level: f64) -> usize {
+    let away = student_quantile_above(level / 2.0, n as f64 / time - 1.0) * (n as f64 * time).sqrt() / 2.0;
+    (n as f64 / 2.0 - away).max(0.0) as usize
+}
+
+/// Reason why the median of a sample has no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooFew {
+    /// There are fewer values than any interval needs.
+    Values {
+        /// Number of values.
+        n: usize,
+        /// The least number that has an interval, if values are independent.
+        needed: usize,
+    },
+    /// There would be enough, but consecutive values are correlated, and worth too few independent ones.
+    Correlated {
+        /// Number of values.
+        n: usize,
+    },
+}
+
+impl TooFew {
+    /// Reason why an interval of [`median_interval`] has no bounds; `None` where it has.
+    pub fn of(median: &Interval) -> Option<TooFew> {
+        let (n, level) = (median.n, 1.0 - median.confidence);
+        if median.is_bounded() {
+            return None;
+        }
+        let needed = (n + 1..=NEEDED_MAX).find(|&n| outside(n, 1.0, level) > 0);
+        Some(match needed.filter(|_| outside(n, 1.0, level) == 0) {
+            Some(needed) => TooFew::Values { n, needed },
+            None => TooFew::Correlated { n },
+        })
+    }
+}
+
+/// No level in use needs as many values for an interval.
+const NEEDED_MAX: usize = 1000;
 
 /// Takes times of one command until the interval is as narrow as requested, at the looks of [`LOOKS`].
 #[derive(Debug, Clone)]
@@ -130,5 +167,17 @@ mod tests {
         let interval = median_interval(&[1.0, 2.0, 3.0], 0.05).expect("there are values");
         assert_eq!((interval.estimate, interval.low, interval.high), (2.0, f64::NEG_INFINITY, f64::INFINITY));
         assert_eq!(median_interval(&[], 0.05), None);
+        assert_eq!(TooFew::of(&interval), Some(TooFew::Values { n: 3, needed: 9 }));
+        let eight: Vec<f64> = (0..8).map(|at| f64::from(at * 5 % 8)).collect();
+        let nine: Vec<f64> = (0..9).map(|at| f64::from(at * 5 % 9)).collect();
+        let why = |values: &[f64]| median_interval(values, 0.05).map(|interval| TooFew::of(&interval));
+        assert_eq!([why(&eight), why(&nine)], [Some(Some(TooFew::Values { n: 8, needed: 9 })), Some(None)]);
+    }
+
+    #[test]
+    fn correlated_values_are_too_few_because_they_are_correlated() {
+        let rising: Vec<f64> = (0..26).map(f64::from).collect();
+        let interval = median_interval(&rising, 0.05).expect("there are values");
+        assert_eq!(TooFew::of(&interval), Some(TooFew::Correlated { n: 26 }));
     }
 }

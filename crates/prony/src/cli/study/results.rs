@@ -88,11 +88,12 @@ Examples:
   prony study effects DIR
   prony study effects DIR --json | jq '.effects[] | select(.factor == \"Engine\")'
 
-Percentages are speed-ups: +91 % is 1.91 times as fast. Cells that differ in one factor only are compared on each machine
-and workload. A machine counts once: the median is over machines, the range is minimum to maximum over machines and
-matched comparisons, and the interval is Student's over machines. With one machine, median and range are over its
-workloads, and the interval is for these workloads, over their repeats; without repeats it is over workloads. A matched
-comparison is a pair of configurations that differ in that factor only.
+Changes of a time are those of the speed, its inverse: +91 % speed is 1.91 times as fast. All others are of the metric.
+Cells that differ in one factor only are compared on each machine and workload. A machine counts once: the mean over
+machines has Student's interval, the median is over machines too, and the range is minimum to maximum over machines and
+matched comparisons. With one machine, all of them are over its workloads, and the interval is for these workloads, over
+their repeats; without repeats it is over workloads. A matched comparison is a pair of configurations that differ in
+that factor only.
 
 Exit codes:
   0  reported
@@ -120,10 +121,11 @@ Examples:
   prony study diff old/ new/
   prony study diff old/ new/ --margin 2% --json
 
-Factors, levels, workloads and machines are matched by name. Percentages are speed-ups of the new study. Its cells did not
-run interleaved with those of the old one. With several machines, drift between the two is part of their spread. With one
-machine it cannot be separated from a change: the runs are assumed to differ as their blocks do, which needs repeats, and a
-configuration is known no better than from one block of each. Effects are compared within blocks and are not affected.
+Factors, levels, workloads and machines are matched by name. Changes of a time are those of the speed. The new study's
+cells did not run interleaved with those of the old one. With several machines, drift between the two is part of their
+spread. With one machine it cannot be separated from a change: the runs are assumed to differ as their blocks do, which
+needs repeats, and a configuration is known no better than from one block of each. Effects are compared within blocks
+and are not affected.
 
 Exit codes:
   0  faster, or the same within --margin

@@ -16,7 +16,7 @@ use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::bench as picture;
 use crate::svg::chart::bench::Change;
-use crate::words::{Claim, claim, letter, metric_name, sentence, tone};
+use crate::words::{Claim, Judged, claim, letter, metric_name, reason, sentence, tone};
 
 /// The page of all that was measured.
 pub fn page(measured: &Measured, version: &str) -> String {
@@ -143,25 +143,24 @@ fn of_names(options: &Options, places: &[Rank]) -> String {
 
 fn comparison(samples: &Samples, outcome: &Outcome, [a, b]: [usize; 2], margin: f64, several: bool) -> Comparison {
     let (baseline, name) = (letter(a), letter(b));
-    let Claim { verdict, basis } = claim(&name, outcome, margin, several);
+    let judged = Judged::of_benchmark(&samples.benchmarks[b]);
+    let Claim { verdict, basis } = claim(&name, outcome, judged, margin, several);
     let names = format!("{baseline}: {}; {name}: {}", samples.benchmarks[a].name, samples.benchmarks[b].name);
-    let reasons: Vec<String> = outcome.reasons.iter().map(ToString::to_string).collect();
+    let reasons: Vec<String> = outcome.reasons.iter().map(reason).collect();
     let basis = [vec![basis, names], reasons].concat().into_iter().filter(|part| !part.is_empty());
-    let judged = samples.benchmarks[b].metric();
-    let is_time = Metric::is_name_of_time(judged);
+    let is_time = Metric::is_name_of_time(samples.benchmarks[b].metric());
     let metrics = [Metric::Cpu, Metric::Uncontended, Metric::Wall, Metric::Rss].into_iter().filter_map(|metric| {
         // Of several commands, what is informational would hide what is judged.
         let is_shown = !several || outcome.judged.contains(&metric);
-        let block = metric.of(outcome).filter(|block| is_shown && block.interval.n > 0)?;
+        let interval = judged.change(outcome, metric).filter(|interval| is_shown && interval.n > 0)?;
         let of = match metric {
-            Metric::Cpu if !is_time => judged,
+            Metric::Cpu if !is_time => judged.metric,
             Metric::Rss => "peak memory",
             other => metric_name(other.name()),
         };
         let name = if several { format!("{name}, {of}") } else { of.to_owned() };
-        Some(Change { name, interval: block.interval, is_judged: outcome.judged.contains(&metric) })
+        Some(Change { name, interval, is_judged: outcome.judged.contains(&metric) })
     });
-    let interval = outcome.metric.of(outcome).map(|block| block.interval);
     Comparison {
         letters: [baseline, name.clone()],
         a,
@@ -173,6 +172,6 @@ fn comparison(samples: &Samples, outcome: &Outcome, [a, b]: [usize; 2], margin: 
         },
         changes: metrics.collect(),
         metric: is_time.then_some(outcome.metric),
-        interval: interval.unwrap_or(outcome.cpu.interval),
+        interval: judged.of_values(outcome.metric, &outcome.interval),
     }
 }

@@ -7,11 +7,12 @@ use prony_text::{count, printable_line};
 
 use crate::bench::demos::{basis, cells, failure, judged_frames, sentence as answer, until};
 use crate::bench::profiled;
+use crate::change::change;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::html::stored::Stored;
 use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::chart::bench::Change;
-use crate::words::{change, sentence, tone};
+use crate::words::{sentence, tone};
 
 /// The page.
 pub fn page_of_demos(demos: &Demos, version: &str) -> String {

@@ -6,14 +6,15 @@ use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, count, plain};
 
 use crate::bench::table::{self, RowVerdict};
+use crate::change::change;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::html::stored::Stored;
 use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::chart::bench::Change;
-use crate::words::{change, letter, sentence, tone, with_interval};
+use crate::words::{Judged, letter, sentence, tone, with_interval};
 
 /// A benchmark of all scripts: its name, and what came out.
-type Judged = (String, Commands);
+type NamedCommands = (String, Commands);
 
 /// The page. Every benchmark has the same scripts.
 pub fn page_of_suite(suite: &Suite, version: &str) -> String {
@@ -63,26 +64,26 @@ pub fn page_of_suite(suite: &Suite, version: &str) -> String {
     .page()
 }
 
-fn rows(judged: &[Judged], scripts: &[&str]) -> Grid {
+fn rows(judged: &[NamedCommands], scripts: &[&str]) -> Grid {
     let several = scripts.len() > 1;
     let heads = scripts.iter().enumerate().map(|(place, name)| match several {
         true => format!("{} {name}", letter(place)),
         false => (*name).to_owned(),
     });
-    let row = |(name, Commands { report, .. }): &Judged| {
+    let row = |(name, Commands { report, .. }): &NamedCommands| {
         let cell = |place: usize| {
             let shown = table::value(report, place).map_or_else(
                 || "–".to_owned(),
                 |(median, unit)| with_interval(&Quantity::of(median.estimate, unit), &median),
             );
             let compared = report.comparisons.iter().find(|one| one.subject == place);
-            match compared.and_then(|one| Some((one, one.outcome.metric.of(&one.outcome)?))) {
-                Some((one, block)) => {
+            match compared.and_then(|one| Some((one, Judged::of(report).change(&one.outcome, one.outcome.metric)?))) {
+                Some((one, ratio)) => {
                     let against =
                         if scripts.len() > 2 { format!(" against {}", letter(one.reference)) } else { String::new() };
                     let text = format!(
-                        "{shown} ({}) {}{against}",
-                        change(&block.interval),
+                        "{shown}, {}, {}{against}",
+                        change(&ratio),
                         RowVerdict::Compared(one.outcome.verdict, one.outcome.metric).text()
                     );
                     GridCell::answer(text, tone(one.outcome.verdict))
@@ -103,11 +104,11 @@ fn rows(judged: &[Judged], scripts: &[&str]) -> Grid {
 }
 
 /// The changes of each script against the one that it is compared with.
-fn changes(judged: &[Judged], scripts: &[&str]) -> Vec<(String, Vec<Change>)> {
+fn changes(judged: &[NamedCommands], scripts: &[&str]) -> Vec<(String, Vec<Change>)> {
     let of = |place: usize| {
         judged.iter().filter_map(move |(name, Commands { report, .. })| {
             let one = report.comparisons.iter().find(|one| one.subject == place)?;
-            let interval = one.outcome.metric.of(&one.outcome)?.interval;
+            let interval = Judged::of(report).change(&one.outcome, one.outcome.metric)?;
             Some(Change { name: name.clone(), interval, is_judged: true })
         })
     };
@@ -119,7 +120,7 @@ fn changes(judged: &[Judged], scripts: &[&str]) -> Vec<(String, Vec<Change>)> {
 }
 
 /// The values of each script.
-fn values((name, Commands { options, report }): &Judged) -> (String, Vec<(String, &Benchmark)>) {
+fn values((name, Commands { options, report }): &NamedCommands) -> (String, Vec<(String, &Benchmark)>) {
     let rows = options.subjects.iter().zip(&report.samples.benchmarks);
     (name.clone(), rows.map(|(subject, benchmark)| (subject.name.clone(), benchmark)).collect())
 }

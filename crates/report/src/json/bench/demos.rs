@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Judgement, judgement};
 use crate::bench::demos::failure;
+use crate::change::to_percent;
 use crate::json::limits::shares::WorkloadRate;
-use crate::words::to_percent;
 
 /// Builds on one demo, or on each of several.
 #[derive(Debug, Serialize)]

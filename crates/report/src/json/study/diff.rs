@@ -6,8 +6,8 @@ use prony_study::diff::{Diff, Drift};
 use serde::Serialize;
 
 use super::Percent;
+use crate::change::to_percent;
 use crate::text::study::diff::effect_word;
-use crate::words::to_percent;
 
 /// Answer to `study diff`, as JSON.
 #[derive(Debug, Serialize)]

@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Percent, by_unit};
+use crate::change::to_percent;
 use crate::text::study::effects::{term_name, warnings};
-use crate::words::to_percent;
 
 /// JSON document of the answer.
 #[derive(Debug, Serialize)]

@@ -7,9 +7,9 @@ use prony_study::history::{History, Point, Series};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::change::to_percent;
 use crate::text::study::history::marked;
 use crate::text::study::words::levels;
-use crate::words::to_percent;
 
 /// The answer. `studies`: their directories and names.
 pub fn answer(studies: &[(&Path, String)], history: &History, alpha: f64, seed: u64) -> Value {

@@ -12,7 +12,7 @@ use prony_stats::effects::{Over, Size};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::words::to_percent;
+use crate::change::to_percent;
 
 /// Size of an effect in per cent of speed-up.
 #[derive(Debug, Serialize)]

@@ -7,7 +7,7 @@ use prony_stats::quantile::{quantile_of_sorted, sorted};
 
 use super::ratios::Ratios;
 use super::{axis_title, frames_below, grid_below, labels, labels_below, left_of, texts_below, value_grid};
-use crate::study::sentences::with_interval;
+use crate::change;
 use crate::svg::axis::Axis;
 use crate::svg::drawing::{Anchor, At, Drawing};
 
@@ -74,7 +74,7 @@ pub fn changes(changes: &[Change], scale: &[Change], margin: f64) -> Drawing {
         let y = TOP + ROW * row as f64;
         let Interval { estimate, low, high, .. } = change.interval;
         let note = if change.is_judged { "" } else { ", informational" };
-        let said = format!("{}: {}{note}", change.name, with_interval(&change.interval));
+        let said = format!("{}: {}{note}", change.name, change::change(&change.interval));
         let (class, mark) = if change.is_judged { ("", "k1") } else { ("q", "k0") };
         drawing.text_within(class, Anchor::Start, (14.0, y + 13.0), WIDTH - 28.0, &said);
         drawing.group(mark);
@@ -107,7 +107,7 @@ pub fn pairs(points: &[(f64, f64)], ratio: &str, interval: &Interval, by_time: b
     let left = ratio_grid(&mut drawing, &axis, RIGHT);
     let (low, high) = (axis.axis().at(interval.low), axis.axis().at(interval.high));
     if interval.width().is_finite() {
-        let tip = format!("interval of the difference: {}", with_interval(interval));
+        let tip = format!("interval of the difference: {}", change::change(interval));
         drawing.rect("ci", (left, high), (RIGHT - left, low - high), &tip);
         let y = axis.axis().at(interval.estimate);
         drawing.line("usual thin", (left, y), (RIGHT, y));
@@ -120,8 +120,7 @@ pub fn pairs(points: &[(f64, f64)], ratio: &str, interval: &Interval, by_time: b
     drawing.group("m k1");
     for &(when, log) in thinned(points).filter(|point| point.1.is_finite()) {
         let is_beyond = !(ends.0..=ends.1).contains(&log);
-        let tip =
-            format!("{}{}", crate::study::sentences::share(log), if is_beyond { ", beyond this chart" } else { "" });
+        let tip = format!("{}{}", change::value(log), if is_beyond { ", beyond this chart" } else { "" });
         // A triangle points to where it would be.
         let shape = match is_beyond {
             true if log > 0.0 => 2,

@@ -84,16 +84,16 @@ mod tests {
         let mut logs: Vec<f64> = (0..2_000).map(|at| if at < 1_000 { 2f64.ln() } else { 0.5f64.ln() }).collect();
         logs[7] = 1e6f64.ln();
         let svg = draw(&logs, "B to A").expect("drawn").inline();
-        for label in [">0.5×</text>", ">1×</text>", ">2×</text>"] {
+        for label in [">×0.5</text>", ">×1</text>", ">×2</text>"] {
             assert!(svg.contains(label), "{label}: {svg}");
         }
-        assert!(!svg.contains(">1,000,000×</text>"), "one frame must not press the others into a line: {svg}");
+        assert!(!svg.contains(">×1,000,000</text>"), "one frame must not press the others into a line: {svg}");
         let place = |label: &str| {
             let (before, _) = svg.split_once(label).expect("a label");
             let (_, y) = before.rsplit_once("y=\"").expect("a place");
             y.trim_end_matches('"').parse::<f64>().expect("a number")
         };
-        let [half, one, twice] = [">0.5×</text>", ">1×</text>", ">2×</text>"].map(place);
+        let [half, one, twice] = [">×0.5</text>", ">×1</text>", ">×2</text>"].map(place);
         assert!((half - one - (one - twice)).abs() < 0.3, "{half} {one} {twice}");
         assert!(svg.contains("class=\"zero\""), "a line at 1");
         assert!(draw(&[f64::NAN; 3], "B to A").is_none());

@@ -3,9 +3,11 @@
 use prony_stats::effects::{Effect, Over, Size};
 
 use super::labels_below;
-use super::ratios::{Notation, Ratios};
+use super::ratios::Ratios;
+use crate::change::{self, Form};
 use crate::study::matrix::Matrix;
-use crate::study::sentences::{change, is_significant, over, share, span};
+use crate::study::quantity::Changing;
+use crate::study::sentences::{is_significant, over, step};
 use crate::svg::drawing::{Anchor, At, Drawing, width};
 
 /// Width of a strip, in pixels.
@@ -16,18 +18,21 @@ const ROOM: f64 = 24.0;
 const ARROW: f64 = 14.0;
 const ROW: f64 = 30.0;
 
-/// The effects that the table lists: steps of a sweep have a chart of their own, only its ends are listed.
-pub fn listed<'e>(matrix: &Matrix<'_>, effects: &'e [Effect]) -> Vec<&'e Effect> {
+/// The effects that the table lists, as changes of the study's quantity: steps of a sweep have a chart of their own, only its ends are
+/// listed.
+pub fn listed(matrix: &Matrix<'_>, effects: &[Effect]) -> Vec<Effect> {
+    let changing = Changing::of(&matrix.results.metric);
     let is_listed = |effect: &&Effect| match &matrix.results.factors[effect.factor].numbers {
         Some(numbers) => effect.from == 0 && effect.to + 1 == numbers.len(),
         None => true,
     };
-    effects.iter().filter(is_listed).collect()
+    let changed = |effect: &Effect| Effect { size: changing.size(&effect.size), ..effect.clone() };
+    effects.iter().filter(is_listed).map(changed).collect()
 }
 
 /// The axis that all strips share, of ratios: over intervals and dots. The range of single pairs is many times as wide
 /// where pairs scatter, and ends in an arrow there.
-pub fn axis(effects: &[&Effect]) -> Ratios {
+pub fn axis(effects: &[Effect]) -> Ratios {
     let values = effects.iter().flat_map(|effect| {
         let size = &effect.size;
         let ends = [size.median, size.interval.low, size.interval.high];
@@ -36,20 +41,17 @@ pub fn axis(effects: &[&Effect]) -> Ratios {
     Ratios::over(values, ROOM, STRIP - ROOM, 7)
 }
 
-/// How medians and intervals are written in one table, and how its ranges are.
-pub fn notations(effects: &[&Effect]) -> (Notation, Notation) {
+/// How means with their intervals are written in one table, and how its ranges are.
+pub fn forms(effects: &[Effect]) -> (Form, Form) {
     let sizes = || effects.iter().map(|effect| &effect.size);
-    let of_interval = Notation::of(sizes().map(|size: &Size| (size.interval.low, size.interval.high)));
-    let of_median = Notation::of(sizes().map(|size| (size.median, size.median)));
-    let of_both = if of_median == Notation::Times { of_median } else { of_interval };
-    (of_both, Notation::of(sizes().map(|size| (size.min, size.max))))
+    (Form::column(sizes().map(|size| &size.interval)), Form::ranges(sizes().map(|size| (size.min, size.max))))
 }
 
 /// The strip of one effect, for its row of the table.
 pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Ratios) -> Drawing {
-    let (factor, change) = change(matrix.results, effect);
-    let label =
-        format!("{factor} {change}: {}, range {}", share(effect.size.median), span(effect.size.min, effect.size.max));
+    let (factor, step) = step(matrix.results, effect);
+    let Size { interval, min, max, .. } = &effect.size;
+    let label = format!("{factor} {step}: {}, range {}", change::change(interval), change::range(*min, *max));
     let mut drawing = Drawing::new(STRIP, 24.0, &label);
     place(&mut drawing, matrix, &effect.size, axis, 0.0, 12.0);
     drawing
@@ -72,18 +74,17 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
     let names: Vec<String> = listed
         .iter()
         .map(|effect| {
-            let (factor, change) = change(matrix.results, effect);
-            format!("{factor}: {change}")
+            let (factor, step) = step(matrix.results, effect);
+            format!("{factor}: {step}")
         })
         .collect();
-    let (notation, _) = notations(&listed);
+    let (form, _) = forms(&listed);
     let left = names.iter().map(|name| width(name)).fold(60.0, f64::max).min(260.0) + 16.0;
     let numbers = 210.0;
     let bottom = 30.0 + ROW * listed.len() as f64;
     let mut drawing = Drawing::new(left + numbers + STRIP + 8.0, bottom + 26.0, "effect of each component");
     drawing.text("q small", Anchor::Start, (8.0, 16.0), "component");
-    drawing.text("q small", Anchor::End, (left + 60.0, 16.0), "median");
-    drawing.text("q small", Anchor::End, (left + numbers - 14.0, 16.0), "95 % interval");
+    drawing.text("q small", Anchor::End, (left + numbers - 14.0, 16.0), "mean [95 %]");
     for &tick in axis.axis().ticks() {
         let x = left + numbers + axis.axis().at(tick);
         drawing.line("grid", (x, 22.0), (x, bottom));
@@ -93,13 +94,7 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
         let y = 30.0 + ROW * (row as f64 + 0.5);
         let (plain, bold) = if is_significant(effect) { ("", "t") } else { ("q", "q") };
         drawing.text_within(plain, Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
-        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &notation.value(effect.size.median));
-        drawing.text(
-            "q",
-            Anchor::End,
-            (left + numbers - 14.0, y + 4.0),
-            &notation.span(effect.size.interval.low, effect.size.interval.high),
-        );
+        drawing.text(bold, Anchor::End, (left + numbers - 14.0, y + 4.0), &form.change(&effect.size.interval));
         place(&mut drawing, matrix, &effect.size, &axis, left + numbers, y);
     }
     Some(drawing)
@@ -134,7 +129,7 @@ fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Ratios,
     range(drawing, size, axis, left, y);
     if size.interval.width().is_finite() {
         let (low, high) = (at(size.interval.low), at(size.interval.high));
-        let tip = format!("95 % interval of the mean: {}", span(size.interval.low, size.interval.high));
+        let tip = format!("mean {}", change::change(&size.interval));
         drawing.rect("ci", (low, y - 5.0), (high - low, 10.0), &tip);
     }
     for &(unit, value) in &size.units {
@@ -144,7 +139,7 @@ fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Ratios,
             Over::Repeats => format!("{} {}", over(size.over), unit + 1),
         };
         let d = format!("M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z", At(at(value)), At(y));
-        drawing.path("dot", &d, &format!("{name}: {}", share(value)));
+        drawing.path("dot", &d, &format!("{name}: {}", change::value(value)));
     }
     let median = at(size.median);
     drawing.line("usual", (median, y - 8.0), (median, y + 8.0));

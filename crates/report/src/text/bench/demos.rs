@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use prony_bench::{DemoOptions, DemoReport, Demos, JudgedFrames, ProfiledBuilds};
 use prony_stats::frames::{self, FrameComparison};
-use prony_text::{Quantity, Table, count, printable_line, significant, thousands};
+use prony_text::{Quantity, Table, count, printable_line, quantity, significant, thousands};
 
 use super::metrics;
 use crate::bench::demos::{basis, diverged, judged_frames, sentence, table, until};
 use crate::bench::profiled;
-use crate::words::{change, claim, with_interval};
+use crate::change::change;
+use crate::words::{Judged, claim, with_interval};
 
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
@@ -68,9 +69,11 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
     if let Some(outcome) = &report.outcome {
         match until(options, report) {
             Some(until) => out += &(until + "\n"),
-            None => out += &format!("{}\n", claim("B", outcome, options.plan.margin, false)),
+            None => {
+                let _ = writeln!(out, "{}", claim("B", outcome, Judged::TIMES, options.plan.margin, false));
+            }
         }
-        metrics(&mut out, outcome, "cpu", &|_| None);
+        metrics(&mut out, outcome, Judged::TIMES, &|_| None);
         if let Some(others) = report.judged.as_ref().and_then(|judged| judged.others.as_ref()) {
             let _ = writeln!(out, "  CPU of other frames {}, informational", change(others));
         }
@@ -110,12 +113,11 @@ pub fn by_frame(out: &mut String, frames: &FrameComparison) {
             p if p >= 1.0 => "max".to_owned(),
             p => format!("p{:.0}", p * 100.0),
         };
-        let scale = Quantity::of(quantile.a_s, "second");
         let _ = writeln!(
             out,
             "    {name:4} {} → {}  {}",
-            scale.value(quantile.a_s),
-            scale.value(quantile.b_s),
+            quantity(quantile.a_s, "second"),
+            quantity(quantile.b_s, "second"),
             change(&quantile.ratio)
         );
     }
@@ -125,13 +127,12 @@ pub fn by_frame(out: &mut String, frames: &FrameComparison) {
     let changed = count(frames.changed.len() as u64, "frame");
     let _ = writeln!(out, "  {changed} whose change differs from that of the typical frame:");
     for change in frames.changed.iter().take(LISTED) {
-        let scale = Quantity::of(change.a_s, "second");
         let _ = writeln!(
             out,
             "    frame {:>7}  {} → {}",
             thousands(change.frame as u64),
-            scale.value(change.a_s),
-            scale.value(change.b_s)
+            quantity(change.a_s, "second"),
+            quantity(change.b_s, "second")
         );
     }
     if frames.changed.len() > LISTED {

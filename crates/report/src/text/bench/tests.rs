@@ -25,7 +25,7 @@ fn an_interval_has_the_decimals_that_its_width_makes_sense_of() {
     assert_eq!(text(0.0201, 0.02004, 0.02031), "20.10 ms [20.04, 20.31]");
     assert_eq!(text(2.0, 1.5, 2.7), "2.0 s [1.5, 2.7]");
     assert_eq!(text(31e-9, 30e-9, 33e-9), "31.0 ns [30.0, 33.0]");
-    assert_eq!(text(0.5, f64::NEG_INFINITY, f64::INFINITY), "500 ms (too few for an interval)");
+    assert_eq!(text(0.5, f64::NEG_INFINITY, f64::INFINITY), "500 ms (no interval: 9 values, autocorrelated)");
 }
 
 /// Verdicts from pairs that never change: ratios around `centre`, as far apart as `spread`.
@@ -54,11 +54,11 @@ fn verdicts_read_as_a_person_would_say_them() {
         judged(0.4, 0.1, 60),
     ]
     .map(|outcome| {
-        let mut text = format!("{}\n", claim("B", &outcome, 0.01_f64.ln_1p(), false));
-        metrics(&mut text, &outcome, "cpu", &|_| None);
+        let mut text = format!("{}\n", claim("B", &outcome, Judged::TIMES, 0.01_f64.ln_1p(), false));
+        metrics(&mut text, &outcome, Judged::TIMES, &|_| None);
         text
     });
     insta::assert_snapshot!(said.join("\n"));
-    let several = claim("C", &judged(-0.001, 0.02, 186), 0.02_f64.ln_1p(), true).to_string();
-    assert!(several.starts_with("C: same within ±2 % ("), "{several}");
+    let several = claim("C", &judged(-0.001, 0.02, 186), Judged::TIMES, 0.02_f64.ln_1p(), true).to_string();
+    assert!(several.starts_with("C: same within ±2 %: "), "{several}");
 }

@@ -7,6 +7,7 @@ use prony_text::significant;
 
 use super::share_lines;
 use super::tables::quantity;
+use crate::words::too_few;
 
 /// Limits that a workload is compared with; JSON has all of them.
 const SHOWN: usize = 12;
@@ -16,7 +17,7 @@ pub fn text(workload: &Workload, limits: &Limits) -> String {
     let unit = workload.unit();
     let bounds = match workload.bounds() {
         [Some(low), Some(high)] => format!(" [{}, {}]", quantity(low, unit), quantity(high, unit)),
-        _ => ", too few values for an interval".to_owned(),
+        _ => workload.too_few.map_or_else(String::new, |why| format!(" ({})", too_few(why))),
     };
     let mut out = format!("{}  {}{bounds}, n = {}\n", workload.name, quantity(workload.value(), unit), workload.n);
     match workload.share(Some(limits)) {
@@ -71,8 +72,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_the_experiment_that_measures_it() {
-        let workload =
-            Workload { name: "add".to_owned(), rate: Rate::Operations(2.0), low: 0.0, high: f64::INFINITY, n: 3 };
+        let workload = Workload {
+            name: "add".to_owned(),
+            rate: Rate::Operations(2.0),
+            low: 0.0,
+            high: f64::INFINITY,
+            n: 3,
+            too_few: None,
+        };
         assert!(lines(std::slice::from_ref(&workload), None).contains("run `prony limits ports`"));
         assert!(lines(&[], None).is_empty());
     }

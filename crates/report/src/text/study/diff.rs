@@ -5,15 +5,22 @@ use std::fmt::Write;
 use prony_stats::Verdict;
 use prony_study::Metric;
 use prony_study::diff::{Change, Diff, Drift, EffectChange};
+use prony_text::Untrusted;
 
-use super::words::{bounds, columns, levels, median, metric as metric_words, range, units, word};
-use crate::words::{digits, to_percent};
+use super::words::{columns, levels, metric as metric_words, sizes, units, word};
+use crate::change;
+use crate::study::quantity::Changing;
 
 /// The answer. `alpha`: probability of any false alarm; `margin`: a smaller change is none, as a share.
 pub fn text(metric: &Metric, difference: &Diff, alpha: f64, margin: f64) -> String {
-    let mut out = format!("{}; percentages are speed-ups of the later study\n\n", metric_words(metric));
-    let head = |what: &str| [what, "median", "range", "mean", "verdict"].map(str::to_owned);
-    let row = |name: String, size, verdict: &str| [name, median(size), range(size), bounds(size), verdict.to_owned()];
+    let changing = Changing::of(metric);
+    let mut out =
+        format!("{}; changes are of {}, in the later study\n\n", metric_words(metric), Untrusted::new(&changing.name));
+    let head = |what: &str| [what, "mean [95 %]", "median", "range", "verdict"].map(str::to_owned);
+    let row = |name: String, size, verdict: &str| {
+        let [mean, median, range] = sizes(&changing, size);
+        [name, mean, median, range, verdict.to_owned()]
+    };
     let mut rows = vec![head("configuration")];
     rows.extend(
         difference
@@ -33,10 +40,10 @@ pub fn text(metric: &Metric, difference: &Diff, alpha: f64, margin: f64) -> Stri
     }
     let _ = writeln!(
         out,
-        "\nover {} {}; same: within ±{} %; probability of any false alarm: at most {} %\n{}",
+        "\nover {} {}; same: within {}; probability of any false alarm: at most {} %\n{}",
         difference.whole.units.len(),
         units(&difference.whole),
-        (margin * 1e4).round() / 1e2,
+        change::margin(margin.ln_1p()),
         (alpha * 1e4).round() / 1e2,
         drift(difference.drift),
     );
@@ -51,10 +58,10 @@ fn drift(drift: Drift) -> String {
                 .to_owned()
         }
         Drift::Blocks { deviation } => format!(
-            "one machine, and the two did not run at the same time: all together varied by {} % from block to \
+            "one machine, and the two did not run at the same time: all together varied by {} from block to \
              block (standard deviation),\nwhich may be drift of the machine, so a configuration is known no \
              better than from one block of each; effects are compared within blocks",
-            digits_of(to_percent(deviation)),
+            change::size(deviation),
         ),
         Drift::Unknown => {
             "one machine, the two did not run at the same time, and without repeats its drift is unknown: no \
@@ -62,10 +69,6 @@ fn drift(drift: Drift) -> String {
                 .to_owned()
         }
     }
-}
-
-fn digits_of(percent: f64) -> String {
-    format!("{percent:.*}", digits(percent))
 }
 
 /// Word for a change of an effect, which is no time.

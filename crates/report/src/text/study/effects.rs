@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, Term, Work};
+use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Term, Work};
 use prony_study::effects::Found;
 use prony_text::{Untrusted, count, printable_line, signed};
 
-use super::words::{bounds, columns, median, metric, range, units};
-use crate::words::to_percent;
+use super::words::{columns, metric, sizes, spread, units};
+use crate::change::change;
+use crate::study::quantity::Changing;
 
 /// Most indistinguishable terms that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;
@@ -18,16 +19,17 @@ pub fn text(found: &Found) -> String {
     let (_, done) = found.cells();
     let _ = writeln!(
         out,
-        "{} on {} and {}; percentages are speed-ups\n",
+        "{} on {} and {}; changes are of {}\n",
         count(done as u64, "cell"),
         count(found.results.machines.len() as u64, "machine"),
         count(found.results.workloads.len() as u64, "workload"),
+        Untrusted::new(&changing(found).name),
     );
     out += &effects(found);
     if let Some(whole) = &found.whole {
-        let times = |log: f64| format!("{:.2}", log.exp());
-        let [median, min, max] = [whole.size.median, whole.size.min, whole.size.max].map(times);
-        let _ = writeln!(out, "\nall factors, first levels to last: median {median} × as fast, {min} … {max}");
+        let [mean, median, range] = sizes(&changing(found), &whole.size);
+        let range = if range.is_empty() { range } else { format!(", {range}") };
+        let _ = writeln!(out, "\nall factors, first levels to last: {mean}, median {median}{range}");
     }
     out += &scope(found);
     depends(&mut out, found);
@@ -43,20 +45,21 @@ fn effects(found: &Found) -> String {
     let mut rows = vec![[
         "factor".to_owned(),
         "from → to".to_owned(),
+        format!("mean [{} %]", (percent * 10.0).round() / 10.0),
         "median".to_owned(),
         format!("range over {over}"),
-        format!("mean at {} %", (percent * 10.0).round() / 10.0),
         "based on".to_owned(),
         String::new(),
     ]];
     rows.extend(found.effects.effects.iter().map(|effect| {
         let verdict = if effect.size.is_found(found.alpha) { "" } else { "not significant" };
+        let [mean, median, range] = sizes(&changing(found), &effect.size);
         [
             factor_name(found, effect.factor).to_string(),
             steps(found, effect),
-            median(&effect.size),
-            range(&effect.size),
-            bounds(&effect.size),
+            mean,
+            median,
+            range,
             rests_on(effect),
             verdict.to_owned(),
         ]
@@ -76,8 +79,8 @@ fn scope(found: &Found) -> String {
         return format!("{these}, {OTHERS_MIN} or more are needed\n");
     }
     let others = found.effects.effects.iter().filter_map(|effect| {
-        let others = Size { interval: effect.size.others?, ..effect.size.clone() };
-        Some([format!("  {}", factor_name(found, effect.factor)), steps(found, effect), bounds(&others)])
+        let others = changing(found).ratio(&effect.size.others?);
+        Some([format!("  {}", factor_name(found, effect.factor)), steps(found, effect), change(&others)])
     });
     these + ":\n" + &columns(&others.collect::<Vec<_>>())
 }
@@ -105,11 +108,10 @@ fn depends(out: &mut String, found: &Found) {
         let (name, with) = (factor_name(found, interaction.factor), factor_name(found, interaction.with));
         let _ = writeln!(
             out,
-            "\nthe effect of {name} ({} → {}) depends on {with}: {} % {} with {} than with {}",
+            "\nthe effect of {name} ({} → {}) depends on {with}: {} with {} than with {}",
             level_name(found, interaction.factor, interaction.from),
             level_name(found, interaction.factor, interaction.to),
-            signed(to_percent(interaction.size.interval.estimate), 1),
-            bounds(&interaction.size),
+            change(&changing(found).ratio(&interaction.size.interval)),
             level_name(found, interaction.with, interaction.with_to),
             level_name(found, interaction.with, interaction.with_from),
         );
@@ -140,11 +142,12 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
     there
         .filter_map(|effect| {
             let (factor, level) = effect.given?;
+            let [median, range] = spread(&changing(found), &effect.size);
             Some([
                 format!("{} {}", factor_name(found, effect.factor), steps(found, effect)),
                 format!("with {}={}", factor_name(found, factor), level_name(found, factor, level)),
-                median(&effect.size),
-                range(&effect.size),
+                median,
+                range,
             ])
         })
         .collect()
@@ -164,9 +167,8 @@ fn rests(out: &mut String, found: &Found) {
             out.push_str(": it may differ elsewhere\n");
         }
         if let Work::Different { other_workloads } = &effect.work {
-            let [low, high] = [other_workloads.low, other_workloads.high];
-            let reach = match low.is_finite() && high.is_finite() {
-                true => format!("[{}, {}] %", signed(to_percent(low), 1), signed(to_percent(high), 1)),
+            let reach = match other_workloads.is_bounded() {
+                true => change(&changing(found).ratio(other_workloads)),
                 false => "anything".to_owned(),
             };
             let _ = writeln!(
@@ -231,7 +233,7 @@ pub fn warnings(found: &Found) -> Vec<String> {
     if let Some(controls) = found.controls.as_ref().filter(|controls| controls.is_found(found.alpha)) {
         warnings.push(format!(
             "identical configurations differ by {}: run order or the machine affects the effects",
-            bounds(controls)
+            change(&changing(found).ratio(&controls.interval))
         ));
     }
     warnings
@@ -246,6 +248,11 @@ pub fn term_name(found: &Found, term: &Term) -> String {
         Term::Main { factor, level } => name((factor, level)),
         Term::Interaction { first, second } => format!("{} × {}", name(first), name(second)),
     }
+}
+
+/// What the changes are of.
+fn changing(found: &Found) -> Changing {
+    Changing::of(&found.results.metric)
 }
 
 /// The name of a factor, for people.

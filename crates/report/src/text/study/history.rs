@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use prony_stats::change_points::ChangePoint;
 use prony_study::history::{History, Point};
-use prony_text::{Quantity, signed};
+use prony_text::Quantity;
 
 use super::words::{columns, levels, metric};
-use crate::words::{to_percent, with_interval};
+use crate::change;
+use crate::words::with_interval;
 
 /// The answer. `names`: of the studies.
 pub fn text(names: &[String], history: &History) -> String {
@@ -53,7 +54,7 @@ fn shown(scale: &Quantity, point: &Point) -> String {
 
 /// `← +33.2 % from here on, p = 0.001: worse`.
 pub fn marked(history: &History, change: &ChangePoint) -> String {
-    let by = to_percent((change.after / change.before).ln());
+    let by = change::value((change.after / change.before).ln());
     let way = if history.is_worse(change) { "worse" } else { "better" };
-    format!("← {} % from here on, p = {:.3}: {way}", signed(by, 1), change.p)
+    format!("← {by} from here on, p = {:.3}: {way}", change.p)
 }

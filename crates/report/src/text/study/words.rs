@@ -3,38 +3,26 @@
 use prony_stats::Verdict;
 use prony_stats::effects::{Over, Size};
 use prony_study::{Direction, Metric};
-use prony_text::{Table, Untrusted, signed, thousands};
+use prony_text::{Table, Untrusted, thousands};
 
-use crate::words::{digits, to_percent};
+use crate::change::{self, Form, change};
+use crate::study::quantity::Changing;
 
-/// Median of an effect in per cent, for instance `+96 %`.
-pub fn median(size: &Size) -> String {
-    format!("{} %", signed(to_percent(size.median), spread_digits(size)))
+/// Cells of an effect: its mean with the interval, its median, and `−21 … +3 %` where there are several values.
+pub fn sizes(changing: &Changing, size: &Size) -> [String; 3] {
+    let [median, range] = spread(changing, size);
+    [change(&changing.ratio(&size.interval)), median, range]
 }
 
-/// `+65 … +112 %`, or nothing where there is one value only.
-pub fn range(size: &Size) -> String {
-    let digits = spread_digits(size);
-    let [min, max] = [size.min, size.max].map(to_percent);
-    match min == max {
-        true => String::new(),
-        false => format!("{} … {} %", signed(min, digits), signed(max, digits)),
+/// Median of an effect, and its range.
+pub fn spread(changing: &Changing, size: &Size) -> [String; 2] {
+    let (low, high) = changing.ends(size.min, size.max);
+    let median = changing.log(size.median);
+    if low == high {
+        return [change::value(median), String::new()];
     }
-}
-
-/// Bounds of an interval, for instance `[+78, +108]`, or `none`.
-pub fn bounds(size: &Size) -> String {
-    let [low, high] = [size.interval.low, size.interval.high];
-    if !low.is_finite() || !high.is_finite() {
-        return "none".to_owned();
-    }
-    let [low, high] = [low, high].map(to_percent);
-    let digits = digits(high - low);
-    format!("[{}, {}]", signed(low, digits), signed(high, digits))
-}
-
-fn spread_digits(size: &Size) -> usize {
-    digits(to_percent(size.max) - to_percent(size.min)).min(1)
+    let form = Form::ranges([(low, high)]);
+    [form.value(median), form.range(low, high)]
 }
 
 /// `machines`, of what counts once.

@@ -1,8 +1,5 @@
 //! Verdict from the intervals of a look.
 
-use std::fmt;
-
-use prony_text::count;
 use serde::Serialize;
 
 use super::series::Seen;
@@ -28,16 +25,14 @@ impl Metric {
 pub struct Outcome {
     /// Verdict on B relative to A.
     pub verdict: Verdict,
-    /// The metric that the next three are of: the one that decided.
+    /// The metric that decided.
     pub metric: Metric,
     /// The metrics that had a say.
     pub judged: Vec<Metric>,
-    /// Log ratio ln(B/A); not a number without pairs.
-    pub estimate: f64,
-    /// Lower bound; infinite with too few pairs.
-    pub low: f64,
-    /// Upper bound; infinite with too few pairs.
-    pub high: f64,
+    /// Log ratio ln(B/A) of the metric that decided, with the interval that decided; without pairs the estimate is not a
+    /// number, with too few the bounds are infinite.
+    #[serde(flatten)]
+    pub interval: Interval,
     /// Number of pairs at the look.
     pub pairs: usize,
     /// Seconds from the start to the look.
@@ -57,6 +52,14 @@ pub struct Outcome {
     pub rss: Option<MetricBlock>,
     /// Reasons for the verdict, the most important first.
     pub reasons: Vec<Reason>,
+}
+
+impl Outcome {
+    /// Change of a metric, as a log ratio: of the one that decided, the interval that decided. `None` where it is not known.
+    pub fn change(&self, metric: Metric) -> Option<Interval> {
+        let block = metric.of(self)?;
+        Some(if metric == self.metric { self.interval } else { block.interval })
+    }
 }
 
 /// Result for one metric at a look, as log ratios.
@@ -87,10 +90,10 @@ pub struct Forecast {
 pub enum Reason {
     /// The interval of one metric lies below 0, that of the other above; uncontended time decided.
     OppositeSigns {
-        /// Estimated log ratio of CPU time.
-        cpu: f64,
-        /// Estimated log ratio of uncontended time.
-        uncontended: f64,
+        /// Log ratio of CPU time.
+        cpu: Interval,
+        /// Log ratio of uncontended time.
+        uncontended: Interval,
     },
     /// No result could have been clear with so few.
     TooFewPairs {
@@ -105,8 +108,8 @@ pub enum Reason {
     Unknown,
     /// CPU time differs where it is not what is waited for.
     CpuDiffers {
-        /// Estimate of the CPU time difference.
-        cpu: f64,
+        /// Log ratio of CPU time.
+        cpu: Interval,
     },
     /// Pairs of which the peak of the resident memory is not known.
     RssUnknown {
@@ -118,36 +121,6 @@ pub enum Reason {
         /// Number of pairs that were not judged.
         pairs: usize,
     },
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |log_ratio: &f64| 100.0 * log_ratio.exp_m1();
-        match self {
-            Reason::OppositeSigns { cpu, uncontended } => write!(
-                f,
-                "CPU time and uncontended time contradict each other: {:+.2} % and {:+.2} %",
-                percent(cpu),
-                percent(uncontended)
-            ),
-            Reason::TooFewPairs { pairs, needed } => {
-                write!(f, "{}, at least {needed} are needed for a verdict", count(*pairs, "pair"))
-            }
-            Reason::WaitUnknown => f.write_str("judged by wall time: the wait for a CPU is unknown for some runs"),
-            Reason::Unknown => f.write_str("the wait for a CPU is unknown for some runs"),
-            Reason::CpuDiffers { cpu } => {
-                write!(f, "CPU time differs by {:+.2} %, but is not what the user waits for", percent(cpu))
-            }
-            Reason::RssUnknown { pairs } => write!(
-                f,
-                "{} skipped: the peak memory of a run is known only where it is above that of prony itself",
-                count(*pairs, "pair")
-            ),
-            Reason::LeftOut { pairs } => {
-                write!(f, "{} skipped: no CPU time was measured", count(*pairs, "pair"))
-            }
-        }
-    }
 }
 
 /// Data of one metric at a look.
@@ -214,9 +187,7 @@ impl Evidence {
             verdict,
             metric,
             judged,
-            estimate: headline.estimate,
-            low: headline.low,
-            high: headline.high,
+            interval: headline,
             pairs: self.pairs,
             elapsed_s: self.elapsed_s,
             share: self.share,
@@ -263,7 +234,7 @@ impl Evidence {
         };
         let is_covered = judged.contains(&Metric::Cpu) || self.metric.is_some();
         if !is_covered && cpu.excludes(0.0) && direction(&cpu) != found.0 {
-            reasons.push(Reason::CpuDiffers { cpu: cpu.estimate });
+            reasons.push(Reason::CpuDiffers { cpu });
         }
         found
     }
@@ -283,7 +254,7 @@ impl Evidence {
             [Metric::Cpu, Metric::Uncontended].map(|metric| self.seen(metric).difference.unwrap_or(UNKNOWN));
         let contradict = cpu.excludes(0.0) && uncontended.excludes(0.0) && direction(&cpu) != direction(&uncontended);
         if contradict {
-            reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, uncontended: uncontended.estimate });
+            reasons.push(Reason::OppositeSigns { cpu, uncontended });
         }
         match (self.differs(&cpu), self.differs(&uncontended)) {
             (_, true) if !cpu.excludes(0.0) || contradict || uncontended.width() < cpu.width() => {
@@ -351,18 +322,5 @@ fn farther(verdict: Verdict, cpu: Interval, uncontended: Interval) -> (Verdict, 
         (verdict, Metric::Uncontended, uncontended)
     } else {
         (verdict, Metric::Cpu, cpu)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_pair_is_no_plural() {
-        let too_few = |pairs| Reason::TooFewPairs { pairs, needed: 7 }.to_string();
-        assert_eq!(too_few(1), "1 pair, at least 7 are needed for a verdict");
-        assert_eq!(too_few(2), "2 pairs, at least 7 are needed for a verdict");
-        assert_eq!(Reason::LeftOut { pairs: 1 }.to_string(), "1 pair skipped: no CPU time was measured");
     }
 }

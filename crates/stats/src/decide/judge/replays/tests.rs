@@ -82,13 +82,13 @@ fn outcomes(world: World, effect: impl Fn(usize) -> f64, pairs: usize, n: u64) -
 
 fn holds(what: &str, outcomes: &[Outcome], truth: f64, lean_max: f64) {
     let n = outcomes.len();
-    let missed = count(outcomes, |outcome| outcome.low > truth || outcome.high < truth);
+    let missed = count(outcomes, |outcome| outcome.interval.low > truth || outcome.interval.high < truth);
     assert!(missed <= at_most(n, 0.05), "{what}: {missed} intervals of {n} miss the truth");
     if truth == 0.0 {
         let wrong = count(outcomes, |outcome| matches!(outcome.verdict, Verdict::Faster | Verdict::Slower));
         assert!(wrong <= at_most(n, 0.05), "{what}: {wrong} false alarms in {n}");
     }
-    let mut estimates: Vec<f64> = outcomes.iter().map(|outcome| outcome.estimate).collect();
+    let mut estimates: Vec<f64> = outcomes.iter().map(|outcome| outcome.interval.estimate).collect();
     estimates.sort_by(f64::total_cmp);
     let middle = estimates[n / 2];
     assert!((middle - truth).abs() < lean_max, "{what}: half of the estimates are below {middle}");

@@ -153,7 +153,7 @@ fn without_any_time_that_is_waited_for_nothing_is_claimed() {
     // As of threads in a duet, of which wall time is that of both.
     let outcome = judge_of(around(0.03, 40).map(|log| of(log, None, f64::NAN))).finish(2.0);
     assert_eq!((outcome.verdict, outcome.judged.len()), (Verdict::Unclear, 0));
-    assert_eq!(outcome.reasons, [Reason::Unknown, Reason::CpuDiffers { cpu: outcome.cpu.interval.estimate }]);
+    assert_eq!(outcome.reasons, [Reason::Unknown, Reason::CpuDiffers { cpu: outcome.cpu.interval }]);
 }
 
 #[test]
