@@ -411,7 +411,7 @@ fn builds_on_a_demo_show_each_frame_as_a_ratio_instead_of_two_clouds() {
     assert_eq!(titles, json!(["Change", "Distribution", "Pairs in the order of time", "Each frame"]));
     let labels = "[...document.querySelectorAll('.two .card')][3].querySelectorAll('text')";
     let labels = chromium.evaluate(&format!("[...{labels}].map(text => text.textContent)"));
-    assert_eq!(labels, json!(["0.5×", "0.7×", "1×", "1.5×", "2×", "0", "1,000", "2,000", "3,000", "4,000", "frame"]));
+    assert_eq!(labels, json!(["×0.5", "×0.7", "×1", "×1.5", "×2", "0", "1,000", "2,000", "3,000", "4,000", "frame"]));
     assert_legible(&mut chromium);
     assert_quiet(&chromium, &page);
 }

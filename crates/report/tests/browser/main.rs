@@ -277,7 +277,7 @@ fn nothing_is_wider_than_its_card_at_any_width() {
                   return [...card.querySelectorAll('table,tr,th,td,h3,svg,b,em')].filter(part => !part.closest('.wide')) \
                   .filter(part => { const box = part.getBoundingClientRect(); return box.width > 0 && (box.right > edge.right + 0.5 || box.left < edge.left - 0.5 \
                   || part.matches('td,th') && part.scrollWidth > part.clientWidth + 1); }) \
-                  .map(part => part.outerHTML.slice(0, 120)); })";
+                  .map(part => `${part.clientWidth} of ${part.scrollWidth}: ${part.outerHTML.slice(0, 120)}`); })";
     let mut chromium = Chromium::start();
     for page in &pages {
         chromium.open(&page.path);
