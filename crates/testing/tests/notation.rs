@@ -18,10 +18,11 @@ const MAKINGS: [(&str, &str); 8] = [
 ];
 
 /// Sources that may: the notation, fields of JSON, and what only compares or weighs.
-const MAY: [(&str, &str); 4] = [
+const MAY: [(&str, &str); 5] = [
     ("crates/report/src/change.rs", "the notation"),
     ("crates/report/src/json/", "fields in per cent"),
     ("crates/report/src/text/study/effects.rs", "weights of confounded terms"),
+    ("crates/report/src/bench/profiled.rs", "shares of the whole difference, with their sign"),
     ("crates/report/src/svg/chart/ratios.rs", "places round per cent on an axis"),
 ];
 
