@@ -281,7 +281,7 @@ fn the_action_installs_a_wheel_and_compares_both_builds() {
         ended.step.stderr.lines().filter(|line| line.starts_with("::")).map(str::to_owned).collect()
     };
     let titles = ["arena.demo", "second.demo"].map(|demo| {
-        format!("::error title=prony bench%3A {demo}%3A ./slow 30 against ./old 30::./slow 30 is slower: +")
+        format!("::error title=prony bench%3A {demo}%3A ./slow 30 against ./old 30::./slow 30 is slower: ×")
     });
     let written = annotations(&slower);
     assert_eq!(written.len(), 2, "{slower:?}");

@@ -179,7 +179,7 @@ fn a_build_that_diverges_is_timed_until_it_does() {
         assert!(said.contains(&note), "{said}");
         assert!(said.contains("error: `new` diverged from "), "{said}");
         let page = std::fs::read_to_string(&page).expect("the page was written");
-        assert!(page.contains(&format!("until frame {frame} of {of}: B is slower by ")), "the page has what is known");
+        assert!(page.contains(&format!("until frame {frame} of {of}: B is slower: ×")), "the page has what is known");
     }
     let output = waking.bench(&["--runs", "2"], [other, &[]]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -274,7 +274,7 @@ fn several_demos_have_one_table_and_one_verdict() {
     assert_eq!(annotations, 2, "{said}");
     let comment = read(&comment);
     assert!(comment.starts_with("### prony: `new` is slower than `old` on 2 of 2 demos\n"), "{comment}");
-    for part in ["| `second.demo` | ", "| geometric mean |  |  | +", "<details><summary>second.demo: frames</summary>"]
+    for part in ["| `second.demo` | ", "| geometric mean |  |  | ×", "<details><summary>second.demo: frames</summary>"]
     {
         assert!(comment.contains(part), "{part}: {comment}");
     }
