@@ -15,9 +15,9 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
-use crate::state::{control, errno, leader, leader_index};
+use crate::state::{control, errno, leader, leader_index, set_errno};
 use crate::stuck::{LOOK, Stuck};
-use crate::thread::Thread;
+use crate::thread::{PassThrough, Thread};
 use libc::cpu_set_t;
 use prony_channel::{self as channel, NO_CALL, NO_THREAD, NO_TURN, PROCESSES, Waiting, turn_entry};
 use prony_demo::Head;
@@ -97,7 +97,10 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
     }
 }
 
+/// Also where a hook looks ahead before it passes through: the wait is prony's own, no wait of the server on a futex.
 unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
+    let before = errno();
+    let _pass_through = PassThrough::enter();
     // SAFETY: the block is the calling thread's own, which has a slot; the kernel reads the word and the time, which
     // live across the call.
     unsafe {
@@ -118,6 +121,7 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
         }
         (*own).waiting.store(Waiting::Nothing, Ordering::SeqCst);
     }
+    set_errno(before);
 }
 
 /// Looks after the thread whose turn it is. When it is given up, the turn goes on to the next.

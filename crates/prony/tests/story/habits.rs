@@ -675,6 +675,20 @@ fn locks_that_are_free_need_no_record() {
 }
 
 #[test]
+fn a_lock_whose_turn_has_not_come_is_waited_for_and_no_call_of_the_server() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("ahead");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "ahead.c", &["-pthread"]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    for _ in 0..3 {
+        let answer = replay(&scratch, &demo, &[], &[]);
+        answer.assert_identical();
+        assert_eq!(answer.answer["resynced"], 0, "{answer}");
+    }
+}
+
+#[test]
 fn calls_leave_nothing_on_a_stack_that_a_collector_scans() {
     let _turn = Turn::take();
     let scratch = Scratch::new("scanned");
