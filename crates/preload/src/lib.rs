@@ -24,6 +24,7 @@ mod widths;
 // Words for the person, and facts for the process outside.
 mod report;
 mod slots;
+mod tool;
 // Recording.
 mod baton;
 mod recorder;

@@ -4,6 +4,7 @@
 //! or of its own make, or in a loop that looks at a variable.
 
 use super::state::{control, index};
+use super::tool;
 use libc::timespec;
 use prony_channel::{self as channel, PROCESSES};
 use std::sync::atomic::Ordering;
@@ -16,6 +17,10 @@ pub const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 const LOOKS: u32 = 60;
 /// Of those, the ones in a row after which a thread that does not run is given up.
 const LOOKS_ASLEEP: u32 = 40;
+
+/// As many times longer under a tool: Valgrind's DRD and Helgrind slow programs down by 20 to 100 times (its manual), and run one
+/// thread at a time.
+const SLOWER_UNDER_TOOL: u32 = 100;
 
 /// Result of the examinations of a thread since it last made progress.
 #[derive(Default)]
@@ -43,7 +48,8 @@ impl Stuck {
 
     /// True when it is given up.
     pub fn is_sure(&self) -> bool {
-        self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS
+        let slower = if tool::is_there() { SLOWER_UNDER_TOOL } else { 1 };
+        self.asleep >= LOOKS_ASLEEP * slower || self.looks >= LOOKS * slower
     }
 }
 

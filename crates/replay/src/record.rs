@@ -208,6 +208,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     let pipe = options.end_input.is_some().then(pipe).transpose().map_err(system("make a pipe to the server"))?;
     let launch = Launch {
+        by_tool: false,
         argv: &options.command,
         executable: &program.path,
         environment: &environment,

@@ -12,7 +12,7 @@ use crate::files::state::{self, RestoreOptions, Restored, StateError};
 use crate::files::trusted::TrustedDemos;
 use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
-    Verdict, Warning, WeakReason,
+    ToolRun, Verdict, Warning, WeakReason,
 };
 use crate::run::decoder::DecoderError;
 use crate::run::printed::Printed;
@@ -25,6 +25,7 @@ use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
 use crate::server::library::Libraries;
 use crate::server::program::{self, Program, ProgramError};
+use crate::server::tool::Tool;
 use crate::verdict::cause;
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, RecordPosition};
@@ -56,6 +57,8 @@ pub struct ReplayOptions {
     pub command: Vec<OsString>,
     /// Variables that are set over those of the recording.
     pub environment: Vec<(OsString, OsString)>,
+    /// Program and arguments of a tool that starts the build; empty for none.
+    pub under: Vec<OsString>,
     /// Number of replays, one after another.
     pub repeat: u32,
     /// Comparison of the outputs with the recorded ones.
@@ -139,6 +142,7 @@ impl ReplayOptions {
             demo,
             command,
             environment: Vec::new(),
+            under: Vec::new(),
             repeat: 1,
             comparison: ComparisonOptions::default(),
             watchdog: Duration::from_secs(10),
@@ -197,6 +201,14 @@ pub enum ReplayError {
     /// The library did not come up in the build.
     #[error("`{0}` ended before the player started in it")]
     NotAttached(String),
+    /// The tool did not start the build.
+    #[error("`{tool}` ended without starting `{program}`")]
+    NotStarted {
+        /// The tool's first word.
+        tool: String,
+        /// Path of the program file.
+        program: String,
+    },
     /// The build wrote over what the player in it had counted.
     #[error("`{program}` overwrote the memory that it shares with prony: {fault}")]
     Channel {
@@ -255,6 +267,9 @@ impl fmt::Display for Privilege {
         }
     }
 }
+
+/// As many times longer has a build under a tool for what is taken for a hang otherwise.
+pub const SLOWER_UNDER_TOOL: u32 = 30;
 
 /// What the kernel says where it does not mount: EPERM, EACCES, EBUSY, ENODEV, EINVAL, ENOSYS, ELOOP. It says none of
 /// them of a program that it does not run but EACCES.
@@ -434,6 +449,13 @@ impl<'a> Replayer<'a> {
         // A build given on the command line is looked for from where the person is.
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
+        let tool = match options.under.is_empty() {
+            true => None,
+            false => {
+                let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+                Some(Tool::of(&options.under, &program, &command, &cwd, path)?)
+            }
+        };
         let found = program.architecture.name();
         if is_known_other(&header.architecture, found) && !options.accept.other_architecture {
             let (program, recorded) = (program.path.display().to_string(), header.architecture.clone());
@@ -474,7 +496,7 @@ impl<'a> Replayer<'a> {
             options,
             demo,
             tape,
-            build: Build { command, environment, cwd, program },
+            build: Build { command, environment, cwd, program, tool },
             libraries,
             nowhere,
             demo_inode,
@@ -509,6 +531,7 @@ impl<'a> Replayer<'a> {
         let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
         let mut report = ReplayReport::before_replay(recorded_ns as f64 / 1e9);
         report.warnings = self.warnings.clone();
+        let mut reasons = self.reasons.clone();
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
         report.from_demo.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         report.from_demo.files_laid_over = self.files.plan.files() as u64;
@@ -541,7 +564,7 @@ impl<'a> Replayer<'a> {
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
             tolerant: options.comparison.tolerance.is_some() || !options.comparison.decoder.is_empty(),
-            watchdog: options.watchdog,
+            watchdog: if build.tool.is_some() { options.watchdog * SLOWER_UNDER_TOOL } else { options.watchdog },
             stop: options.stop.as_deref(),
         };
         let restoring = RestoreOptions {
@@ -571,10 +594,24 @@ impl<'a> Replayer<'a> {
             let has_mounts = !state.mounts.is_empty();
             let outcome = run_once(&setup, tape, &state.mounts, &mut show)
                 .map_err(|broken| run_failed(broken, &program.path, has_mounts))?;
+            if let (false, Some(tool)) = (outcome.attached, &build.tool) {
+                let tool = tool.command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+                return Err(ReplayError::NotStarted { tool, program: program.path.display().to_string() });
+            }
             if !outcome.attached {
                 return Err(ReplayError::NotAttached(program.path.display().to_string()));
             }
             add_outcome(&mut report, &outcome);
+            match &build.tool {
+                Some(_) => {
+                    let recorded = demo.trailer().map_or(Exit::Cut, |trailer| trailer.exit);
+                    add_tool(&mut report, &options.under, &outcome, recorded);
+                }
+                None => add_times(&mut report, &outcome),
+            }
+            if outcome.ended_by_tool {
+                reasons.push(WeakReason::EndedByTool { records: outcome.counted.records, of: tape.records });
+            }
             report.crashed_as_recorded = crash_as_recorded(demo, tape, &outcome);
             report.divergence = match report.crashed_as_recorded {
                 Some(_) => None,
@@ -590,7 +627,7 @@ impl<'a> Replayer<'a> {
                 break;
             }
         }
-        report.verdict = verdict(&report, tape, self.reasons.clone());
+        report.verdict = verdict(&report, tape, reasons);
         report.causes = cause::causes(&report);
         report.printed = printed.map(Printed::last_lines).unwrap_or_default();
         Ok(report)
@@ -788,6 +825,17 @@ fn examine_surroundings<R: io::Read + io::Seek>(
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.frames = outcome.frames;
     report.counted = outcome.counted;
+}
+
+/// Adds what a tool came to. It has times of its own, and those of the server mean nothing.
+fn add_tool(report: &mut ReplayReport, words: &[OsString], outcome: &Outcome, recorded: Exit) {
+    let command = words.iter().map(|word| word.to_string_lossy().into_owned());
+    let tool = report.tool.get_or_insert_with(|| ToolRun { command: command.collect(), exits: Vec::new(), recorded });
+    tool.exits.push(outcome.exit);
+}
+
+/// Adds the times of the build and of its frames.
+fn add_times(report: &mut ReplayReport, outcome: &Outcome) {
     let (timing, times) = (&mut report.timing, &outcome.times);
     timing.wall_s.push(times.wall_s);
     timing.cpu_s.push(times.cpu_s);
