@@ -24,7 +24,6 @@ mod widths;
 // Words for the person, and facts for the process outside.
 mod report;
 mod slots;
-mod tool;
 // Recording.
 mod baton;
 mod recorder;
@@ -41,6 +40,7 @@ mod pids;
 mod programs;
 mod returned;
 mod sanitizer;
+mod tool;
 // Replaying.
 mod player;
 // Threads and processes that come and go.

@@ -3,8 +3,7 @@
 //! A thread may wait for one that waits for it, without a call that is hooked: for a lock inside libc
 //! or of its own make, or in a loop that looks at a variable.
 
-use super::state::{control, index};
-use super::tool;
+use super::state::{control, index, is_under_tool};
 use libc::timespec;
 use prony_channel::{self as channel, PROCESSES};
 use std::sync::atomic::Ordering;
@@ -48,7 +47,7 @@ impl Stuck {
 
     /// True when it is given up.
     pub fn is_sure(&self) -> bool {
-        let slower = if tool::is_there() { SLOWER_UNDER_TOOL } else { 1 };
+        let slower = if is_under_tool() { SLOWER_UNDER_TOOL } else { 1 };
         self.asleep >= LOOKS_ASLEEP * slower || self.looks >= LOOKS * slower
     }
 }

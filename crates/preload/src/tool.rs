@@ -4,7 +4,6 @@
 //! processes, as they hand on the environment, and joins the recorded program only.
 
 use super::state::{self, control};
-use super::thread::REPLAYING;
 use libc::{c_char, c_int};
 use prony_channel::{Control, PROGRAM_BYTES, ProcessState};
 use std::ffi::CStr;
@@ -71,17 +70,12 @@ pub fn close_descriptors() {
     }
 }
 
-/// True in a replay under a tool.
-pub fn is_there() -> bool {
-    state::mode() == REPLAYING && control().under_tool.load(Ordering::Relaxed)
-}
-
 /// Passes on the result of a call that only sets what the kernel keeps for this process, one of `OWN_STATE_CALLS`. Where it
 /// never failed while recording, it does not fail under a tool either: Valgrind refuses `setrlimit`, for one, and a server gives up over
 /// that.
 #[inline(always)]
 pub fn of_own_state(name: &CStr, result: c_int) -> c_int {
-    if result == -1 && is_there() && is_refused(name) {
+    if result == -1 && state::is_under_tool() && is_refused(name) {
         return 0;
     }
     super::failures::at_descriptor(name, -1, result)

@@ -6,8 +6,8 @@ use super::super::notes;
 use super::super::pids;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
-use super::super::state::{errno, set_errno};
-use super::super::tool::{self, of_own_state};
+use super::super::state::{errno, is_under_tool, set_errno};
+use super::super::tool::of_own_state;
 use super::signal::sent;
 use super::{recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
@@ -173,7 +173,7 @@ hooks! {
 
     large [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
         let result = real::prlimit(pids::real(pid), which, new, old);
-        if result == -1 && !new.is_null() && !old.is_null() && tool::is_there() {
+        if result == -1 && !new.is_null() && !old.is_null() && is_under_tool() {
             // The old limit is there for the asking.
             real::prlimit(pids::real(pid), which, null(), old);
         }
