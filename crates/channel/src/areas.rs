@@ -49,6 +49,11 @@ pub const LIBRARY_I386_FD: i32 = 1006;
 pub const TAPE_FD: i32 = 1002;
 /// Environment variable that marks a server under preload, removed from its environment before `main`.
 pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
+/// Value of the mark in a server that prony starts itself: the first process of the recording.
+pub const MARK_SERVER: &str = "0";
+/// Value of the mark in a tool, which starts the server later: only the recorded program joins. As long as the other one, since the
+/// kernel puts the environment on the stack, above everything else.
+pub const MARK_TOOL: &str = "t";
 /// Path of the library as `LD_PRELOAD` names it.
 pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
 /// Path of the library for i386 programs; as long as the other one.

@@ -8,7 +8,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d0");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d1");
 
 states! {
     /// Task of the library in this server.
@@ -22,6 +22,8 @@ states! {
 
 /// Bytes of the names of excluded objects.
 pub const EXCLUDED_BYTES: usize = 2048;
+/// Bytes of a path of the program that a tool is to start (`PATH_MAX`).
+pub const PROGRAM_BYTES: usize = 4096;
 
 /// Control area: settings, slots, counts and reports.
 #[repr(C)]
@@ -109,15 +111,24 @@ pub struct Control {
     pub returned_used: AtomicU32,
     /// Replay: the last of them, each at its number modulo [`RETURNED`].
     pub returned: [Returned; RETURNED],
+    /// Replay: the build is started by a tool, of whose processes only that of the build joins.
+    pub under_tool: Flag,
+    /// Replay under a tool: the calls of [`crate::OWN_STATE_CALLS`] that failed while recording, a bit for each.
+    pub own_state_failed: AtomicU32,
+    /// Replay under a tool: path of the program that runs the build, as `/proc/self/exe` names it; the interpreter of a script.
+    pub program: SharedBytes<PROGRAM_BYTES>,
+    /// Replay under a tool: path of the script that is the build; empty for a program.
+    pub script: SharedBytes<PROGRAM_BYTES>,
 }
 
-layout!(Control, 3846336, {
+layout!(Control, 3854528, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
+    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

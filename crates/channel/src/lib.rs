@@ -33,6 +33,7 @@ mod areas;
 mod control;
 mod divergence;
 mod feed;
+mod own_state;
 mod scan;
 mod tape;
 mod ticks;
@@ -40,18 +41,19 @@ mod word;
 
 pub use areas::{
     ADDED_OUTPUT, CHANNEL_FD, CONTROL_BYTES, ENVIRONMENT_MARK, FRAMES_OFFSET, LEAST_RING_BYTES, LIBRARY_FD,
-    LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, PLAYER_EXIT, PROCESSES, RING_BYTES, TAPE_FD, THREADS,
-    TURN_RING_BYTES, TURNS, UNSENT_OUTPUT, ring_offset, turns_offset, window_offset, windows_bytes,
+    LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, MARK_SERVER, MARK_TOOL, PLAYER_EXIT, PROCESSES, RING_BYTES,
+    TAPE_FD, THREADS, TURN_RING_BYTES, TURNS, UNSENT_OUTPUT, ring_offset, turns_offset, window_offset, windows_bytes,
 };
 pub use control::{
-    AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD, Process,
-    ProcessState, SlotState, Thread, Waiting,
+    AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD,
+    PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting,
 };
 pub use divergence::{
     CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, RETURNED, RETURNED_BYTES,
     Report, ReportState, Returned, Stop, StopKind, UNFINISHED, WINDOW_BYTES,
 };
 pub use feed::{Feed, NO_PROCESS, QUARTERS, SMALLEST_WINDOW};
+pub use own_state::{OWN_STATE_CALLS, own_state_bit};
 pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};
 pub use tape::{
     CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,

@@ -5,11 +5,11 @@ use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
     addresses, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing, stack, state,
-    thread,
+    thread, tool,
 };
 use prony_channel::{self as channel, Control, ProcessState};
-use std::ffi::{c_char, c_int, c_void};
-use std::ptr::null_mut;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering;
 
 #[used]
@@ -17,20 +17,54 @@ use std::sync::atomic::Ordering;
 static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = at_load;
 
 /// Runs when the loader has relocated every object and before `main`.
-extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *mut *mut c_char) {
+extern "C" fn at_load(_argc: c_int, argv: *const *const c_char, environment: *mut *mut c_char) {
     // SAFETY: the loader runs initialisers on one thread; the environment is not shared yet.
     unsafe {
-        let mark = take_variable(environment, b"PRONY_CHANNEL=");
+        let mark = value_of(environment, MARK);
         if mark.is_null() {
             return;
         }
+        let Some((area, known)) = map_control() else {
+            report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
+        };
+        let by_tool = *mark == channel::MARK_TOOL.as_bytes()[0] as c_char;
+        if by_tool && !tool::is_recorded_program(area, argv) {
+            // Whatever this one starts is to find everything as it was.
+            libc::munmap(addresses::CONTROL as *mut c_void, channel::CONTROL_BYTES);
+            return;
+        }
+        if by_tool {
+            tool::close_descriptors();
+        }
+        let mark = take_variable(environment, MARK);
         restore_preload_variable(environment);
         stack::find();
-        attach(mark);
+        attach(area, known, mark);
         java::set_options(environment);
         // Programs begin with 0.
         set_errno(0);
     }
+}
+
+/// The variable that marks a process of the recording.
+const MARK: &[u8] = b"PRONY_CHANNEL=";
+
+/// Value of a variable, null if there is none.
+///
+/// # Safety
+/// As for [`take_variable`].
+unsafe fn value_of(environment: *mut *mut c_char, name: &[u8]) -> *const c_char {
+    let mut place = environment;
+    // SAFETY: `place` moves up to the null pointer and no further.
+    unsafe {
+        while !(*place).is_null() {
+            if libc::strncmp(*place, name.as_ptr().cast(), name.len()) == 0 {
+                return (*place).add(name.len());
+            }
+            place = place.add(1);
+        }
+    }
+    null()
 }
 
 /// Takes a variable out of the environment and returns its value, null if there is none.
@@ -59,15 +93,15 @@ unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_ch
 }
 
 /// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
-/// setting, if any, stands.
+/// setting, if any, stands. It is the first of the list as the launcher, or the program before this one, set it; tools put their
+/// own before it.
 ///
 /// # Safety
 /// As for [`take_variable`].
 unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
     const NAME: &[u8] = b"LD_PRELOAD=";
     let mut place = environment;
-    // SAFETY: `place` moves up to the null pointer and no further. The value begins with the path of this library, as
-    // the launcher, or the program before this one, set it.
+    // SAFETY: `place` moves up to the null pointer and no further; what is moved stays within the value, a C string.
     unsafe {
         while !(*place).is_null() && libc::strncmp(*place, NAME.as_ptr().cast(), NAME.len()) != 0 {
             place = place.add(1);
@@ -76,12 +110,22 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
             return;
         }
         let value = (*place).add(NAME.len());
-        let rest = value.add(channel::LIBRARY_PATH.len());
-        if *rest == 0 {
-            take_variable(environment, NAME);
-        } else {
-            // "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
-            libc::memmove(value.cast(), rest.add(1).cast(), libc::strlen(rest.add(1)) + 1);
+        let list = CStr::from_ptr(value).to_bytes();
+        let is_own =
+            |path: &[u8]| [channel::LIBRARY_PATH, channel::LIBRARY_I386_PATH].iter().any(|own| own.as_bytes() == path);
+        let mut at = 0;
+        for path in list.split(|&byte| byte == b':') {
+            if is_own(path) {
+                let end = at + path.len();
+                match (at, list.len() - end) {
+                    (0, 0) => _ = take_variable(environment, NAME),
+                    // "OTHERS:OWN" becomes "OTHERS", "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
+                    (_, 0) => *value.add(at - 1) = 0,
+                    (_, rest) => _ = libc::memmove(value.add(at).cast(), value.add(end + 1).cast(), rest),
+                }
+                return;
+            }
+            at += path.len() + 1;
         }
     }
 }
@@ -103,20 +147,17 @@ fn map_control() -> Option<(&'static Control, channel::Mode)> {
     (control.magic.load(Ordering::Relaxed) == channel::MAGIC).then_some((control, mode))
 }
 
-/// Joins this process to the recording. `mark`: its number, and behind it what the program before handed on, see
+/// Joins this process to the recording. `area`: the control area, mapped for good. `mark`: its number, and behind it what the program before handed on, see
 /// `hooks::process`.
 ///
 /// # Safety
 /// `mark` is a C string, and the process has one thread.
-unsafe fn attach(mark: *const c_char) {
-    let Some((area, known)) = map_control() else {
-        report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
-    };
+unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_char) {
     let mut rest = null_mut();
     // SAFETY: the mark is a C string, of which `rest` points at the part that is not read yet; the process has one
     // thread, and the library is not in use before this returns.
     unsafe {
-        state::join(area, libc::strtoul(mark, &mut rest, 10) as u32, known);
+        state::join(area, number_of(mark, &mut rest), known);
         slot().pid.store(libc::getpid(), Ordering::Relaxed);
         // A program that this process ran before may have had threads; their numbers stay taken.
         slot().threads.fetch_max(1, Ordering::Relaxed);
@@ -164,6 +205,21 @@ unsafe fn attach(mark: *const c_char) {
         objects::name_interposer();
         stack::look_for_collector();
         real::forget_failures();
+    }
+}
+
+/// Number of the process that the mark names, and what stands behind it. The program that a tool was to start is the first one.
+///
+/// # Safety
+/// `mark` is a C string.
+unsafe fn number_of(mark: *const c_char, rest: &mut *mut c_char) -> u32 {
+    // SAFETY: as for this function.
+    unsafe {
+        if *mark == channel::MARK_TOOL.as_bytes()[0] as c_char {
+            *rest = mark.add(1).cast_mut();
+            return 0;
+        }
+        libc::strtoul(mark, rest, 10) as u32
     }
 }
 

@@ -40,6 +40,7 @@ mod pids;
 mod programs;
 mod returned;
 mod sanitizer;
+mod tool;
 // Replaying.
 mod player;
 // Threads and processes that come and go.

@@ -433,8 +433,8 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let address = registers[registers::IP] as usize - 1;
-        // The kernel's own word for a breakpoint; what a process sends says otherwise.
-        let breakpoint = (*info).si_code == SI_KERNEL;
+        // What a process sends says otherwise.
+        let breakpoint = [SI_KERNEL, TRAP_BRKPT].contains(&(*info).si_code);
         if let Some(found) = find(address).filter(|_| breakpoint) {
             answer(&found, registers);
             registers[registers::IP] = (address + usize::from(found.length)) as greg_t;
@@ -451,7 +451,10 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
+/// The kernel's word for a breakpoint.
 const SI_KERNEL: c_int = 0x80;
+/// Valgrind's word for it, and that of kernels of other architectures (sigaction(2)).
+const TRAP_BRKPT: c_int = 1;
 
 type Registers = registers::All;
 

@@ -149,6 +149,11 @@ pub fn is_over() -> bool {
     control().ended.load(Ordering::Relaxed)
 }
 
+/// True in a replay under a tool.
+pub fn is_under_tool() -> bool {
+    mode() == thread::REPLAYING && control().under_tool.load(Ordering::Relaxed)
+}
+
 /// True once the process outside has ended. One that a server without privileges may not signal is there.
 pub fn is_outside_gone() -> bool {
     let before = errno();

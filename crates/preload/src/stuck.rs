@@ -3,7 +3,7 @@
 //! A thread may wait for one that waits for it, without a call that is hooked: for a lock inside libc
 //! or of its own make, or in a loop that looks at a variable.
 
-use super::state::{control, index};
+use super::state::{control, index, is_under_tool};
 use libc::timespec;
 use prony_channel::{self as channel, PROCESSES};
 use std::sync::atomic::Ordering;
@@ -16,6 +16,10 @@ pub const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 const LOOKS: u32 = 60;
 /// Of those, the ones in a row after which a thread that does not run is given up.
 const LOOKS_ASLEEP: u32 = 40;
+
+/// As many times longer under a tool: Valgrind's DRD and Helgrind slow programs down by 20 to 100 times (its manual), and run one
+/// thread at a time.
+const SLOWER_UNDER_TOOL: u32 = 100;
 
 /// Result of the examinations of a thread since it last made progress.
 #[derive(Default)]
@@ -43,7 +47,8 @@ impl Stuck {
 
     /// True when it is given up.
     pub fn is_sure(&self) -> bool {
-        self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS
+        let slower = if is_under_tool() { SLOWER_UNDER_TOOL } else { 1 };
+        self.asleep >= LOOKS_ASLEEP * slower || self.looks >= LOOKS * slower
     }
 }
 

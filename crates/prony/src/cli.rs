@@ -369,7 +369,10 @@ pub struct ComparisonArgs {
 /// How the build runs, and what is shown of it.
 #[derive(Debug, Clone, Args)]
 pub struct ExecutionArgs {
-    /// Report a thread as starved if it waits for its turn this long
+    /// Start the build by this tool: a debugger, a tracer, a checker; its output is shown, no times are
+    #[arg(long, value_name = "COMMAND", help_heading = "Execution")]
+    pub under: Option<String>,
+    /// Report a thread as starved if it waits for its turn this long; 30 times as long with --under
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Execution")]
     pub watchdog: Duration,
     /// Set a variable of the build, instead of what was recorded; may be repeated
@@ -404,6 +407,7 @@ impl ReplayArgs {
                 other_architecture: false,
             },
             execution: ExecutionArgs {
+                under: None,
                 watchdog: Duration::from_secs(10),
                 env: Vec::new(),
                 restore_in_place: Vec::new(),

@@ -12,7 +12,7 @@ use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
     AcceptOptions, Cause, ComparisonOptions, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions,
-    ReplayReport, StateError, StateOptions, TapeError, TrustOptions, Verdict, WeakReason,
+    ReplayReport, StateError, StateOptions, TapeError, ToolRun, TrustOptions, Verdict, WeakReason,
 };
 use prony_report::{json, text};
 
@@ -108,9 +108,10 @@ fn rules(path: &Path) -> Result<Rules, Failure> {
     })
 }
 
-/// 0 only when bytes were verified and all of them were equal.
+/// 0 only when bytes were verified and all of them were equal, and a tool has found nothing.
 pub fn exit(report: &ReplayReport) -> Exit {
     match (&report.verdict, &report.divergence) {
+        (Verdict::Identical, _) if report.tool.as_ref().is_some_and(ToolRun::has_finding) => Exit::Finding,
         (Verdict::Identical, _) if report.counted.output_bytes > 0 => Exit::Good,
         (Verdict::Identical | Verdict::Weak(_), _) => Exit::NotTrusted,
         // The thread may only have been slow, so nothing is known of the build.
@@ -127,6 +128,11 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         }
         (Verdict::Weak(reasons), _) if reasons.iter().all(WeakReason::is_of_environment) => {
             Some("use --ignore-environment to accept the result anyway".to_owned())
+        }
+        (Verdict::Weak(reasons), _)
+            if reasons.iter().any(|reason| matches!(reason, WeakReason::EndedByTool { .. })) =>
+        {
+            Some("let the tool run the server to its end for a verdict, as with `-ex continue` of gdb".to_owned())
         }
         // No option makes more of what was recorded.
         (Verdict::Weak(reasons), _) if reasons.iter().any(|reason| matches!(reason, WeakReason::Missed(_))) => {
@@ -159,6 +165,15 @@ fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
     Ok(std::iter::once(command.program.into_os_string()).chain(command.arguments.into_iter().skip(1)).collect())
 }
 
+/// Program and arguments of a tool.
+fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
+    let words = CommandLine::words(text).map_err(|error| {
+        let failure = Failure::new(format!("cannot use the tool: {error}"));
+        failure.hint("--under takes a program and its arguments, such as 'valgrind --tool=memcheck'")
+    })?;
+    Ok(words.into_iter().map(OsString::from).collect())
+}
+
 /// Runs the build on the demo.
 ///
 /// # Errors
@@ -166,6 +181,7 @@ fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
 pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
     let decoder = args.comparison.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let under = args.execution.under.as_deref().map(tool).transpose()?.unwrap_or_default();
     let options = ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
@@ -178,7 +194,9 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
             other_machine: args.comparison.ignore_environment,
             other_architecture: args.comparison.other_architecture,
         },
-        show_output: args.execution.show_output,
+        // Most tools report on standard error.
+        show_output: args.execution.show_output || !under.is_empty(),
+        under,
         explain: args.execution.explain,
         trust: TrustOptions { trusted: args.trust.trust_demo, keep_variables: args.trust.keep_variable.clone() },
         state: StateOptions {
@@ -189,7 +207,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         limits: args.limits.into(),
         stop: Some(interrupt.flag()),
     };
-    let mut line = ProgressLine::new(!args.execution.show_output);
+    let mut line = ProgressLine::new(!options.show_output);
     prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
 }
 
@@ -228,6 +246,10 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Decoder(_) => Failure::new(error.to_string())
             .hint("docs/formats/decoder.md describes what a decoder reads and answers"),
         ReplayError::FewDescriptors => cannot().hint("raise it for this shell with `ulimit -n 1024`"),
+        ReplayError::NotStarted { .. } => cannot().hint(
+            "--under takes a command that starts the server's, which is added to it, with its environment and descriptors: see the \
+             table in docs/guide/tools.md",
+        ),
         ReplayError::NotAttached(_) => cannot().hint(
             "start the build without prony first: a file or a library \
                                                       may be missing",

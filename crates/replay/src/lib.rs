@@ -23,6 +23,7 @@ mod verdict;
 // The verbs.
 mod record;
 mod replay;
+mod replay_error;
 
 pub use channel::{Counted, Fault, RecordScope};
 pub use files::inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
@@ -37,13 +38,15 @@ pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::stop::{StopError, stop_recording};
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::{
-    AcceptOptions, ComparisonOptions, FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, StateOptions,
+    AcceptOptions, ComparisonOptions, FileOptions, ReplayOptions, Replayer, SLOWER_UNDER_TOOL, StateOptions,
     TrustOptions, replay,
 };
+pub use replay_error::{Privilege, ReplayError};
 pub use report::{
     BeyondLimit, ByteWindow, Cause, ChangedListing, Detail, Difference, Divergence, DivergenceClass, Doing, Evidence,
     FailedCall, FilesLacking, FromDemo, Lack, Passed, ProcessorChange, Progress, RecordReport, RecordWarning, Recorded,
-    ReplayReport, Surroundings, ThreadReport, Timing, Traced, TracedTo, Unrecorded, Verdict, Warning, WeakReason,
+    ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo, Unrecorded, Verdict, Warning,
+    WeakReason,
 };
 pub use run::decoder::{DecoderError, Side};
 pub use run::tape::TapeError;

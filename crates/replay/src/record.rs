@@ -182,11 +182,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     let environment = environment::to_record();
     let program = Program::find(&options.command, &cwd, std::env::var_os("PATH").as_deref())?;
     let state = state::directories(&options.state)?;
-    let excluded: Vec<&[u8]> = library::EXCLUDED
-        .iter()
-        .map(|name| name.as_bytes())
-        .chain(options.exclude_objects.iter().map(|name| name.as_bytes()))
-        .collect();
+    let named = options.exclude_objects.iter().map(|name| name.as_bytes());
+    let excluded: Vec<&[u8]> = library::EXCLUDED.iter().map(|name| name.as_bytes()).chain(named).collect();
     let header = header_of(options, &program, &environment, &cwd, &state, &excluded);
 
     let partial = partial::path_of(&options.output);
@@ -208,6 +205,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     let pipe = options.end_input.is_some().then(pipe).transpose().map_err(system("make a pipe to the server"))?;
     let launch = Launch {
+        by_tool: false,
         argv: &options.command,
         executable: &program.path,
         environment: &environment,

@@ -1,6 +1,6 @@
 //! Replaying: a build on a demo, as often as requested, and what it came to.
 
-use crate::channel::{ClockShift, Fault};
+use crate::channel::ClockShift;
 use crate::files::known::KnownDemos;
 use crate::files::layout::LayoutError;
 use crate::files::limits::Limits;
@@ -10,9 +10,10 @@ use crate::files::regular::{self, is_below_made_up};
 use crate::files::scratch;
 use crate::files::state::{self, RestoreOptions, Restored, StateError};
 use crate::files::trusted::TrustedDemos;
+use crate::replay_error::{Privilege, ReplayError};
 use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
-    Verdict, Warning, WeakReason,
+    ToolRun, Verdict, Warning, WeakReason,
 };
 use crate::run::decoder::DecoderError;
 use crate::run::printed::Printed;
@@ -24,7 +25,8 @@ use crate::server::facts::flags_lacking;
 use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
 use crate::server::library::Libraries;
-use crate::server::program::{self, Program, ProgramError};
+use crate::server::program::{self, Program};
+use crate::server::tool::Tool;
 use crate::verdict::cause;
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, RecordPosition};
@@ -33,11 +35,10 @@ use crate::verdict::tolerated::{self, Comparison, JudgeError, Unlike};
 use crate::verdict::traced;
 use crate::verdict::unrecorded::{self, Times};
 use prony_demo::tolerance::Rules;
-use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, FrameActivity, Header, Truncation};
+use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, FrameActivity, Header};
 use prony_text::Untrusted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -56,6 +57,8 @@ pub struct ReplayOptions {
     pub command: Vec<OsString>,
     /// Variables that are set over those of the recording.
     pub environment: Vec<(OsString, OsString)>,
+    /// Program and arguments of a tool that starts the build; empty for none.
+    pub under: Vec<OsString>,
     /// Number of replays, one after another.
     pub repeat: u32,
     /// Comparison of the outputs with the recorded ones.
@@ -139,6 +142,7 @@ impl ReplayOptions {
             demo,
             command,
             environment: Vec::new(),
+            under: Vec::new(),
             repeat: 1,
             comparison: ComparisonOptions::default(),
             watchdog: Duration::from_secs(10),
@@ -154,107 +158,8 @@ impl ReplayOptions {
     }
 }
 
-/// Error of running a replay.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// The demo cannot be read.
-    #[error(transparent)]
-    Demo(#[from] DemoError),
-    /// The demo was cut, and that was not allowed.
-    #[error("the demo is truncated: {} complete blocks with {} frames remain", .0.blocks, .0.frames)]
-    Truncated(Truncation),
-    /// The demo is another user's, and what it would do was not allowed.
-    #[error("it was not recorded by this user on this machine, and {0}")]
-    NotTrusted(Privilege),
-    /// The demo is another user's, and its working directory is one that the kernel makes up.
-    #[error("it was not recorded by this user on this machine, and its working directory is `{}`", Untrusted::new(.0))]
-    WorkingDirectory(PathBuf),
-    /// The demo cannot be laid out.
-    #[error(transparent)]
-    Tape(#[from] TapeError),
-    /// The command cannot be run under preload.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The build was made for another architecture than the recorded server.
-    #[error("`{program}` was built for {found}, and the recorded server for {recorded}")]
-    OtherArchitecture {
-        /// Path of the program file.
-        program: String,
-        /// Architecture that the program is built for.
-        found: &'static str,
-        /// Architecture of the recorded server.
-        recorded: String,
-    },
-    /// State cannot be brought back.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// Directories and files of the demo cannot be mounted.
-    #[error("cannot mount files of the demo over local ones: {0}")]
-    Mount(io::Error),
-    /// The channel's descriptors lie above the limit.
-    #[error("the limit of open descriptors is below 1,008, which the replay channel needs")]
-    FewDescriptors,
-    /// The library did not come up in the build.
-    #[error("`{0}` ended before the player started in it")]
-    NotAttached(String),
-    /// The build wrote over what the player in it had counted.
-    #[error("`{program}` overwrote the memory that it shares with prony: {fault}")]
-    Channel {
-        /// Path of the program file.
-        program: String,
-        /// Value that no library writes, and its place.
-        fault: Fault,
-    },
-    /// The decoder does not do what a decoder does.
-    #[error(transparent)]
-    Decoder(DecoderError),
-    /// A signal requested a stop.
-    #[error("interrupted")]
-    Interrupted,
-    /// Something of the system failed.
-    #[error("cannot run `{program}`: {error}")]
-    System {
-        /// Path of the program file.
-        program: String,
-        /// Error that the system returned.
-        error: io::Error,
-    },
-}
-
-/// Privilege that only demos have which the user recorded or trusts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Privilege {
-    /// Choose the program and its arguments.
-    Command(Vec<OsString>),
-    /// Put its own files in place of these directories.
-    State(Vec<PathBuf>),
-}
-
-impl Privilege {
-    /// Privilege that a demo with this header needs, if any; `build`: the user names a command.
-    pub fn of(header: &Header, build: bool) -> Option<Privilege> {
-        let os = |texts: &[Vec<u8>]| texts.iter().map(|text| regular::os(text)).collect::<Vec<_>>();
-        match (build, header.state_directories.is_empty()) {
-            (false, _) => Some(Privilege::Command(os(&header.argv))),
-            (true, false) => {
-                Some(Privilege::State(os(&header.state_directories).into_iter().map(PathBuf::from).collect()))
-            }
-            (true, true) => None,
-        }
-    }
-}
-
-impl fmt::Display for Privilege {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Privilege::Command(_) => write!(f, "without a command it runs its own"),
-            Privilege::State(directories) => {
-                let shown: Vec<String> = directories.iter().map(|path| format!("`{}`", Untrusted::new(path))).collect();
-                write!(f, "it has files of its own for {}", shown.join(", "))
-            }
-        }
-    }
-}
+/// As many times longer has a build under a tool for what is taken for a hang otherwise.
+pub const SLOWER_UNDER_TOOL: u32 = 30;
 
 /// What the kernel says where it does not mount: EPERM, EACCES, EBUSY, ENODEV, EINVAL, ENOSYS, ELOOP. It says none of
 /// them of a program that it does not run but EACCES.
@@ -434,6 +339,13 @@ impl<'a> Replayer<'a> {
         // A build given on the command line is looked for from where the person is.
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
+        let tool = match options.under.is_empty() {
+            true => None,
+            false => {
+                let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+                Some(Tool::of(&options.under, &program, &command, &cwd, path)?)
+            }
+        };
         let found = program.architecture.name();
         if is_known_other(&header.architecture, found) && !options.accept.other_architecture {
             let (program, recorded) = (program.path.display().to_string(), header.architecture.clone());
@@ -474,7 +386,7 @@ impl<'a> Replayer<'a> {
             options,
             demo,
             tape,
-            build: Build { command, environment, cwd, program },
+            build: Build { command, environment, cwd, program, tool },
             libraries,
             nowhere,
             demo_inode,
@@ -509,6 +421,8 @@ impl<'a> Replayer<'a> {
         let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
         let mut report = ReplayReport::before_replay(recorded_ns as f64 / 1e9);
         report.warnings = self.warnings.clone();
+        let mut reasons = self.reasons.clone();
+        let recorded_exit = demo.trailer().map_or(Exit::Cut, |trailer| trailer.exit);
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
         report.from_demo.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         report.from_demo.files_laid_over = self.files.plan.files() as u64;
@@ -541,7 +455,7 @@ impl<'a> Replayer<'a> {
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
             tolerant: options.comparison.tolerance.is_some() || !options.comparison.decoder.is_empty(),
-            watchdog: options.watchdog,
+            watchdog: if build.tool.is_some() { options.watchdog * SLOWER_UNDER_TOOL } else { options.watchdog },
             stop: options.stop.as_deref(),
         };
         let restoring = RestoreOptions {
@@ -568,13 +482,19 @@ impl<'a> Replayer<'a> {
             };
             let _left = sockets::UnusedPaths::of(&tape.sockets, cwd);
             let began = SystemTime::now();
-            let has_mounts = !state.mounts.is_empty();
             let outcome = run_once(&setup, tape, &state.mounts, &mut show)
-                .map_err(|broken| run_failed(broken, &program.path, has_mounts))?;
+                .map_err(|broken| run_failed(broken, &program.path, !state.mounts.is_empty()))?;
             if !outcome.attached {
-                return Err(ReplayError::NotAttached(program.path.display().to_string()));
+                return Err(not_attached(build));
             }
             add_outcome(&mut report, &outcome);
+            match options.under.is_empty() {
+                false => add_tool(&mut report, &options.under, &outcome, recorded_exit),
+                true => add_times(&mut report, &outcome),
+            }
+            if outcome.ended_by_tool {
+                reasons.push(WeakReason::EndedByTool { records: outcome.counted.records, of: tape.records });
+            }
             report.crashed_as_recorded = crash_as_recorded(demo, tape, &outcome);
             report.divergence = match report.crashed_as_recorded {
                 Some(_) => None,
@@ -590,7 +510,7 @@ impl<'a> Replayer<'a> {
                 break;
             }
         }
-        report.verdict = verdict(&report, tape, self.reasons.clone());
+        report.verdict = verdict(&report, tape, reasons);
         report.causes = cause::causes(&report);
         report.printed = printed.map(Printed::last_lines).unwrap_or_default();
         Ok(report)
@@ -788,6 +708,29 @@ fn examine_surroundings<R: io::Read + io::Seek>(
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.frames = outcome.frames;
     report.counted = outcome.counted;
+}
+
+/// Why the player did not start: the build ended before, or its tool did not start it.
+fn not_attached(build: &Build) -> ReplayError {
+    let program = build.program.path.display().to_string();
+    match &build.tool {
+        Some(tool) => {
+            let tool = tool.command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+            ReplayError::NotStarted { tool, program }
+        }
+        None => ReplayError::NotAttached(program),
+    }
+}
+
+/// Adds what a tool came to. It has times of its own, and those of the server mean nothing.
+fn add_tool(report: &mut ReplayReport, words: &[OsString], outcome: &Outcome, recorded: Exit) {
+    let command = words.iter().map(|word| word.to_string_lossy().into_owned());
+    let tool = report.tool.get_or_insert_with(|| ToolRun { command: command.collect(), exits: Vec::new(), recorded });
+    tool.exits.push(outcome.exit);
+}
+
+/// Adds the times of the build and of its frames.
+fn add_times(report: &mut ReplayReport, outcome: &Outcome) {
     let (timing, times) = (&mut report.timing, &outcome.times);
     timing.wall_s.push(times.wall_s);
     timing.cpu_s.push(times.cpu_s);

@@ -6,12 +6,14 @@ use super::super::notes;
 use super::super::pids;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
-use super::super::state::{errno, set_errno};
+use super::super::state::{errno, is_under_tool, set_errno};
+use super::super::tool::of_own_state;
 use super::signal::sent;
 use super::{recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
+use std::ptr::null;
 
 /// Head of the calls on capabilities (`struct __user_cap_header_struct`).
 #[repr(C)]
@@ -162,7 +164,7 @@ hooks! {
     }
 
     fn setpriority(which: c_uint, who: id_t, priority: c_int) -> c_int {
-        at_descriptor(c"setpriority", -1, real::setpriority(which, whom(which, who), priority))
+        of_own_state(c"setpriority", real::setpriority(which, whom(which, who), priority))
     }
 
     [__setpgid] fn setpgid(pid: pid_t, group: pid_t) -> c_int {
@@ -170,7 +172,15 @@ hooks! {
     }
 
     large [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
-        at_descriptor(c"prlimit", -1, real::prlimit(pids::real(pid), which, new, old))
+        let result = real::prlimit(pids::real(pid), which, new, old);
+        if result == -1 && !new.is_null() && !old.is_null() && is_under_tool() {
+            // The old limit is there for the asking.
+            real::prlimit(pids::real(pid), which, null(), old);
+        }
+        match new.is_null() {
+            true => at_descriptor(c"prlimit", -1, result),
+            false => of_own_state(c"prlimit", result),
+        }
     }
 
     fn ptrace(request: c_uint, pid: pid_t, address: *mut c_void, data: *mut c_void) -> c_long {

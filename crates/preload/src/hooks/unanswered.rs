@@ -3,6 +3,7 @@
 
 use super::super::failures::{at_descriptor, at_path};
 use super::super::real::hooks;
+use super::super::tool::of_own_state;
 use super::super::widths::plain::off_t;
 use super::across::{At, linked, renamed};
 use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, mode_t, size_t, uid_t};
@@ -186,7 +187,7 @@ hooks! {
     }
 
     large [setrlimit64] fn setrlimit(which: c_uint, limit: *const c_void) -> c_int {
-        at_descriptor(c"setrlimit", -1, real::setrlimit(which, limit))
+        of_own_state(c"setrlimit", real::setrlimit(which, limit))
     }
 
     fn unshare(flags: c_int) -> c_int {
@@ -194,11 +195,11 @@ hooks! {
     }
 
     fn mlock(at: *const c_void, length: size_t) -> c_int {
-        at_descriptor(c"mlock", -1, real::mlock(at, length))
+        of_own_state(c"mlock", real::mlock(at, length))
     }
 
     fn mlockall(flags: c_int) -> c_int {
-        at_descriptor(c"mlockall", -1, real::mlockall(flags))
+        of_own_state(c"mlockall", real::mlockall(flags))
     }
 
     fn shm_open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {

@@ -26,5 +26,6 @@ mod proof;
 mod setup;
 mod stores;
 mod strangers;
+mod tools;
 mod travel;
 mod web;

@@ -27,6 +27,8 @@ pub(crate) use scans::{ScanRequest, Scans};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -62,6 +64,17 @@ pub(crate) struct PastLibc {
     pub(crate) processor: bool,
     /// System calls by instructions of the server's own.
     pub(crate) raw_calls: bool,
+    /// The calls of [`prony_channel::OWN_STATE_CALLS`] that failed, a bit for each.
+    pub(crate) own_state_failed: u32,
+}
+
+/// The program that a tool starts, and in which the library joins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Started {
+    /// Path of the file that runs, without symbolic links: for a script its interpreter.
+    pub(crate) program: PathBuf,
+    /// Path of the script.
+    pub(crate) script: Option<PathBuf>,
 }
 
 /// Scope of a recording: children and threads.
@@ -153,12 +166,21 @@ impl Channel {
         control.tolerant.store(tolerant, Ordering::Relaxed);
         control.processor.store(past_libc.processor, Ordering::Relaxed);
         control.raw_calls.store(past_libc.raw_calls, Ordering::Relaxed);
+        control.own_state_failed.store(past_libc.own_state_failed, Ordering::Relaxed);
         Ok(channel)
     }
 
     /// Has this file, the demo, be in no directory that the server lists.
     pub(crate) fn hide(&self, inode: u64) {
         self.control().hidden_inode.store(inode, Ordering::Relaxed);
+    }
+
+    /// Has only this program join: a tool starts it.
+    pub(crate) fn wait_for(&self, started: &Started) {
+        let control = self.control();
+        control.program.write_text(started.program.as_os_str().as_bytes());
+        control.script.write_text(started.script.as_deref().map_or(b"", |script| script.as_os_str().as_bytes()));
+        control.under_tool.store(true, Ordering::Relaxed);
     }
 
     /// As [`Channel::hide`], of a demo that a recording will replace.

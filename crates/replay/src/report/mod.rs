@@ -67,6 +67,8 @@ pub struct ReplayReport {
     pub timing: Timing,
     /// The signal that ended the build after its last record, as it had ended the recorded server.
     pub crashed_as_recorded: Option<i32>,
+    /// The tool that started the build, if one did. No time is kept then: the tool's are not the server's.
+    pub tool: Option<ToolRun>,
     /// Divergence that ended the replay, if any.
     pub divergence: Option<Divergence>,
     /// Warnings that qualify the verdict.
@@ -83,6 +85,24 @@ pub struct ReplayReport {
     pub causes: Vec<Cause>,
     /// The last lines that it printed, where they were requested.
     pub printed: Vec<String>,
+}
+
+/// A tool that started the build, as often as it was replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRun {
+    /// Program and arguments of the tool, without the server's.
+    pub command: Vec<String>,
+    /// How it ended, for each replay.
+    pub exits: Vec<Exit>,
+    /// How the server ended while recording.
+    pub recorded: Exit,
+}
+
+impl ToolRun {
+    /// True if the tool ended with a status that is neither 0 nor the server's own: checkers report by it what they found.
+    pub fn has_finding(&self) -> bool {
+        self.exits.iter().any(|&exit| exit != Exit::Code(0) && exit != self.recorded)
+    }
 }
 
 /// Times of a recording, of its replays and of their frames.
@@ -163,6 +183,7 @@ impl ReplayReport {
             counted: Counted::default(),
             timing: Timing::before_replay(recorded_s),
             crashed_as_recorded: None,
+            tool: None,
             divergence: None,
             warnings: Vec::new(),
             from_demo: FromDemo::default(),

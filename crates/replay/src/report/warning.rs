@@ -119,6 +119,13 @@ pub enum WeakReason {
         /// Number of frames that were replayed.
         frames: u64,
     },
+    /// The tool that started the build ended it, or itself, before the end of the demo.
+    EndedByTool {
+        /// Number of records that were replayed.
+        records: u64,
+        /// Number of records of the demo.
+        of: u64,
+    },
 }
 
 impl WeakReason {
@@ -138,6 +145,9 @@ impl fmt::Display for WeakReason {
             WeakReason::NothingVerified => f.write_str("no output byte was verified: nothing it sent was verified"),
             WeakReason::LittleVerified { output_bytes, frames } => {
                 write!(f, "only {output_bytes} bytes of output were verified over {frames} frames")
+            }
+            WeakReason::EndedByTool { records, of } => {
+                write!(f, "the tool ended the server after {records} of {of} records")
             }
         }
     }

@@ -18,13 +18,15 @@ use crate::files::mount::Mount;
 use crate::report::Doing;
 use crate::run::tape::{Source, Tape, TapeError};
 use crate::run::windows::{FeedError, Feeding};
+use crate::server::goes_on::exit_of;
 use crate::server::launch::{Input, Launch, Launched};
 use crate::server::library::Libraries;
 use crate::server::objects;
 use crate::server::program::{self, Program};
 use crate::server::search;
+use crate::server::tool::Tool;
 use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
-use prony_demo::Head;
+use prony_demo::{Exit, Head};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -63,6 +65,8 @@ pub(crate) struct Build {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) cwd: PathBuf,
     pub(crate) program: Program,
+    /// The tool that starts it, if one does.
+    pub(crate) tool: Option<Tool>,
 }
 
 /// Reason why a replay was not completed.
@@ -143,6 +147,10 @@ pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     /// Threads that had not ended when the build did.
     pub(crate) threads: Vec<ThreadState>,
+    /// Exit status of what was started: the build, or the tool.
+    pub(crate) exit: Exit,
+    /// A tool ended before its server had.
+    pub(crate) ended_by_tool: bool,
     /// The library came up in the build.
     pub(crate) attached: bool,
     /// The thread that was passed last in its turn: process, thread, record.
@@ -194,6 +202,14 @@ const BUSY_FACTOR: u32 = 12;
 /// mostly for its clock, which goes on with the records only.
 const MOST_ADDED_CALLS: u64 = 100_000;
 
+/// Time that a tool gets to report, after the build has ended.
+const TOOL_REPORTS: Duration = Duration::from_secs(60);
+
+/// True if every process has followed the demo to its end.
+fn is_complete(tape: &Tape, channel: &Channel) -> bool {
+    tape.processes.iter().all(|&process| channel.ended(usize::from(process)))
+}
+
 /// Why a build is not watched any longer.
 struct Watched {
     /// End of its first process, if it has ended.
@@ -205,6 +221,7 @@ struct Watched {
 /// Waits for the end of a build: its own, that of its replay, or that of our patience.
 fn watch(
     setup: &Setup,
+    tape: &Tape,
     channel: &mut Channel,
     server: &mut Launched,
     feeding: Option<&Feeding>,
@@ -215,7 +232,7 @@ fn watch(
     let start = Instant::now();
     let (mut progressed_at, mut shown_at) = (start, start);
     let mut last = 0;
-    let mut window = None;
+    let (mut window, mut over_at) = (None, None);
     loop {
         let status = server.wait_for(interval)?;
         let mut broken = None;
@@ -239,8 +256,14 @@ fn watch(
             shown_at = now;
             progress(channel.counted().records);
         }
-        if channel.divergence().is_some() {
-            server.kill_group();
+        let has_tool = setup.build.tool.is_some();
+        let is_over = channel.divergence().is_some() || has_tool && is_complete(tape, channel);
+        if is_over {
+            // A tool reports on the build once that has ended.
+            let over_at = *over_at.get_or_insert(now);
+            if !has_tool || now.duration_since(over_at) > TOOL_REPORTS {
+                server.kill_group();
+            }
             continue;
         }
         if records != last {
@@ -283,9 +306,14 @@ pub(crate) fn run_once(
     }
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
+    let tool = setup.build.tool.as_ref();
+    if let Some(tool) = tool {
+        channel.wait_for(&tool.started);
+    }
     let launch = Launch {
-        argv: &setup.build.command,
-        executable: &setup.build.program.path,
+        argv: tool.map_or(&setup.build.command, |tool| &tool.command),
+        executable: tool.map_or(&setup.build.program.path, |tool| &tool.executable),
+        by_tool: tool.is_some(),
         architecture: setup.build.program.architecture,
         environment: &setup.build.environment,
         cwd: &setup.build.cwd,
@@ -306,12 +334,12 @@ pub(crate) fn run_once(
     let limit = most_observed(tape);
     let mut observed = Observations { merger: Merger::default(), all: Vec::new(), bytes: 0, limit };
     let Watched { status, starved, mut broken } =
-        watch(setup, &mut channel, &mut server, feeding.as_ref(), &mut observed, progress)?;
+        watch(setup, tape, &mut channel, &mut server, feeding.as_ref(), &mut observed, progress)?;
     let wall_s = start.elapsed().as_secs_f64();
     if setup.tolerant && broken.is_none() {
         broken = observed.gather(&mut channel).err();
     }
-    let complete = tape.processes.iter().all(|&process| channel.ended(usize::from(process)));
+    let complete = is_complete(tape, &channel);
     server.kill_group();
     let status = match status {
         Some(status) => status,
@@ -332,7 +360,12 @@ pub(crate) fn run_once(
     }
     let divergence = channel.divergence();
     let undisturbed = divergence.is_none() && starved.is_none();
+    // The status of a tool says nothing of a build that got to the end, or that the tool ended.
+    let by_tool = undisturbed && tool.is_some() && !complete && status.signal().is_none() && !channel.ended(0);
+    let undisturbed = undisturbed && !by_tool && !(tool.is_some() && complete);
     Ok(Outcome {
+        exit: exit_of(status),
+        ended_by_tool: by_tool,
         counted: channel.counted(),
         frames: channel.frames(),
         times: Times { wall_s, cpu_s: server.cpu_s(), frames: channel.frame_times()?, frames_in_each },
@@ -362,13 +395,17 @@ impl Searcher {
     fn start(scans: Scans, setup: &Setup) -> Searcher {
         let excluded = setup.excluded.iter().map(|name| name.to_vec());
         let excluded: Vec<Vec<u8>> = excluded.chain(setup.unsearched.iter().cloned()).collect();
+        let program = setup.build.tool.as_ref().map(|tool| tool.started.program.clone());
         let over = Arc::new(AtomicBool::new(false));
         let (ended, waiting) = (Arc::clone(&over), scans.clone());
         let thread = std::thread::spawn(move || {
             let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
             while !ended.load(Ordering::Relaxed) {
                 if let Some(request) = waiting.wait(LOOK) {
-                    let code = objects::mapped_code(request.pid).unwrap_or_default();
+                    let mut code = objects::mapped_code(request.pid).unwrap_or_default();
+                    if let Some(program) = &program {
+                        objects::leave_out_host(&mut code, request.pid, program);
+                    }
                     let found = objects::loaded_objects(&code);
                     let searched = search::search(&found, None);
                     waiting.answer(false, &objects::sites(&code, &searched, &excluded));

@@ -11,9 +11,11 @@ use crate::run::directory::{Directory, Group, Walk, groups_of};
 use crate::run::order::Turns;
 use crate::run::sockets;
 use crate::run::windows::Plan;
-use prony_channel::{MAGIC, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
+use prony_channel::{MAGIC, NOTED, OP_MASK, PROCESSES, TapeHead, TapeStream, own_state_bit, turn_entry};
 use prony_demo::dump::call_name;
-use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, check_result, note_text, part_size};
+use prony_demo::{
+    Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, PartKind, Parts, check_result, note_text, part_size,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -417,7 +419,12 @@ pub(crate) fn calls_of<R: Read + Seek>(
 }
 /// Takes note of a record that says what was recorded past libc.
 fn note_past_libc(past_libc: &mut PastLibc, record: &[u8]) {
-    match Head::from_bytes(record).and_then(|head| Op::from_number(head.op)) {
+    let Some(head) = Head::from_bytes(record) else { return };
+    match Op::from_number(head.op) {
+        Some(Op::NoteFailed) if head.aux == NOTED => {
+            let name = Parts::first(record, PartKind::Value).unwrap_or_default();
+            past_libc.own_state_failed |= own_state_bit(name);
+        }
         Some(Op::NoteProcessor) => past_libc.processor = true,
         Some(Op::NoteRawCalls) => past_libc.raw_calls = true,
         _ => {}

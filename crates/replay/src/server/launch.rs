@@ -15,7 +15,8 @@ pub(crate) use launched::Launched;
 use libc::c_int;
 use mounts::Mounts;
 use prony_channel::{
-    CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, TAPE_FD,
+    CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, MARK_SERVER, MARK_TOOL,
+    TAPE_FD,
 };
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -32,10 +33,12 @@ pub(crate) const EBADF: i32 = 9;
 /// A server to be started.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
-    /// The program and its arguments.
+    /// The program and its arguments; a tool's, with the server's behind them, where there is one.
     pub(crate) argv: &'a [OsString],
-    /// Path of the program file.
+    /// Path of the program file, or of the tool's.
     pub(crate) executable: &'a Path,
+    /// A tool is started, which starts the server.
+    pub(crate) by_tool: bool,
     /// Architecture that it was built for.
     pub(crate) architecture: Architecture,
     /// Complete environment of the server.
@@ -67,7 +70,7 @@ pub(crate) enum Input<'a> {
 
 /// Two names that must have the same length for record and replay: the kernel puts the environment
 /// on the stack, above everything else.
-fn set_preload(command: &mut Command, architecture: Architecture, environment: &[(OsString, OsString)]) {
+fn set_preload(command: &mut Command, architecture: Architecture, environment: &[(OsString, OsString)], mark: &str) {
     let others = environment.iter().find(|(name, _)| name == "LD_PRELOAD").map(|(_, value)| value.as_os_str());
     let mut value = OsString::from(match architecture {
         Architecture::Own => LIBRARY_PATH,
@@ -77,7 +80,7 @@ fn set_preload(command: &mut Command, architecture: Architecture, environment: &
         value.push(":");
         value.push(others);
     }
-    command.env("LD_PRELOAD", value).env(ENVIRONMENT_MARK, "0");
+    command.env("LD_PRELOAD", value).env(ENVIRONMENT_MARK, mark);
 }
 
 impl Launch<'_> {
@@ -95,7 +98,8 @@ impl Launch<'_> {
             .args(self.argv.iter().skip(1))
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        set_preload(&mut command, self.architecture, self.environment);
+        let mark = if self.by_tool { MARK_TOOL } else { MARK_SERVER };
+        set_preload(&mut command, self.architecture, self.environment, mark);
         command.stdin(match self.input {
             Input::Nothing => Stdio::null(),
             Input::Own => Stdio::inherit(),

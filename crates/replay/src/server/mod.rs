@@ -14,3 +14,4 @@ pub(crate) mod objects;
 pub(crate) mod processor;
 pub(crate) mod raw_calls;
 pub(crate) mod search;
+pub(crate) mod tool;

@@ -46,6 +46,12 @@ pub(crate) fn mapped_code(pid: i32) -> io::Result<Vec<Mapping>> {
     Ok(maps.lines().filter_map(Mapping::of).filter(|mapping| mapping.path.is_file()).collect())
 }
 
+/// Takes out the code of a tool that runs `program` inside of its own process, as Valgrind does: it is none of the server's.
+pub(crate) fn leave_out_host(code: &mut Vec<Mapping>, pid: i32, program: &Path) {
+    let host = fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|host| host != program);
+    code.retain(|mapping| Some(&mapping.path) != host.as_ref());
+}
+
 /// The files of these mappings.
 pub(crate) fn loaded_objects(code: &[Mapping]) -> Vec<Loaded> {
     let mut found: Vec<Loaded> = code.iter().map(|mapping| Loaded { path: mapping.path.clone() }).collect();

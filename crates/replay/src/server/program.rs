@@ -111,7 +111,8 @@ impl Program {
     }
 }
 
-fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, ProgramError> {
+/// Path of the program file of a command's first word, found as a shell does.
+pub(crate) fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, ProgramError> {
     let shown = name.to_string_lossy().into_owned();
     if name.as_bytes().contains(&b'/') {
         let path = cwd.join(name);
@@ -129,6 +130,32 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
 /// Length that the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
 const FIRST_LINE_BYTES: u64 = 256;
 
+/// Scripts run by scripts, beyond the first.
+const MOST_SCRIPTS: u32 = 3;
+
+/// Interpreter that the first line of a script names.
+fn named_interpreter(first: &[u8]) -> Option<&Path> {
+    let line = first.strip_prefix(b"#!")?;
+    let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    Some(Path::new(OsStr::from_bytes(interpreter)))
+}
+
+/// The program that runs this script in the end; `None` for a program.
+pub(crate) fn interpreter(script: &Path) -> Option<PathBuf> {
+    let mut found = None;
+    for _ in 0..=MOST_SCRIPTS {
+        let file = regular::open_object(found.as_deref().unwrap_or(script)).ok()?;
+        let bytes = &ReadCache::new(file);
+        let length = bytes.len().unwrap_or(0).min(FIRST_LINE_BYTES);
+        match named_interpreter(bytes.read_bytes_at(0, length).unwrap_or_default()) {
+            Some(interpreter) => found = Some(interpreter.to_owned()),
+            None => break,
+        }
+    }
+    found
+}
+
 /// Returns architecture and build id of what will run, or says why it cannot be hooked.
 fn examine(path: &Path, depth: u32) -> Result<(Architecture, Vec<u8>), ProgramError> {
     let shown = || path.display().to_string();
@@ -140,13 +167,11 @@ fn examine(path: &Path, depth: u32) -> Result<(Architecture, Vec<u8>), ProgramEr
     let bytes = &ReadCache::new(file);
     let length = bytes.len().unwrap_or(0).min(FIRST_LINE_BYTES);
     let first = bytes.read_bytes_at(0, length).unwrap_or_default();
-    if let Some(line) = first.strip_prefix(b"#!") {
-        let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-        let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        if depth > 3 {
+    if let Some(interpreter) = named_interpreter(first) {
+        if depth > MOST_SCRIPTS {
             return Err(unhookable("is a script run by a script run by a script"));
         }
-        return examine(Path::new(OsStr::from_bytes(interpreter)), depth + 1);
+        return examine(interpreter, depth + 1);
     }
     if file_mode & 0o6000 != 0 {
         return Err(unhookable("is set-user-id or set-group-id; the loader ignores LD_PRELOAD for these"));

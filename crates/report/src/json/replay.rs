@@ -1,5 +1,6 @@
 //! The answer of a replay as JSON.
 
+use prony_demo::Exit;
 use prony_demo::dump::errno_name;
 use prony_replay::{
     Cause, Difference, Divergence, DivergenceClass, Doing, FailedCall, Number, NumberChange, Recorded, ReplayReport,
@@ -36,7 +37,14 @@ pub fn answer(report: &ReplayReport) -> Value {
     put("records", report.counted.records.into());
     put("outputs_verified", report.counted.outputs.into());
     put("output_bytes_verified", report.counted.output_bytes.into());
-    put("replays", report.timing.wall_s.len().into());
+    let replays = report.tool.as_ref().map_or(report.timing.wall_s.len(), |tool| tool.exits.len());
+    put("replays", replays.into());
+    if let Some(tool) = &report.tool {
+        put(
+            "tool",
+            json!({ "command": tool.command, "exits": tool.exits.iter().map(|&exit| ended(exit)).collect::<Vec<_>>() }),
+        );
+    }
     put("wall_s", json!(wall.map(|wall| wall.median)));
     put("cpu_s", json!(cpu.map(|cpu| cpu.median)));
     if report.timing.wall_s.len() > 1 {
@@ -84,6 +92,15 @@ pub fn answer(report: &ReplayReport) -> Value {
         put("printed", json!(report.printed));
     }
     Value::Object(answer)
+}
+
+/// How a tool ended.
+fn ended(exit: Exit) -> Value {
+    match exit {
+        Exit::Code(code) => json!({ "code": code }),
+        Exit::Signal(signal) => json!({ "signal": signal }),
+        Exit::Cut => Value::Null,
+    }
 }
 
 fn cause(cause: &Cause) -> Value {

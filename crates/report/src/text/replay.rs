@@ -8,7 +8,7 @@ use std::path::Path;
 
 use prony_demo::Exit as ServerExit;
 use prony_demo::tolerance::{Alignment, DecodedSummary, Growth, ToleranceSummary};
-use prony_replay::{ReplayReport, Verdict, exit_text};
+use prony_replay::{ReplayReport, ToolRun, Verdict, exit_text};
 use prony_stats::spread::Spread;
 use prony_text::{Untrusted, count, printable_line, quantity, significant, thousands};
 
@@ -54,8 +54,18 @@ pub fn text(demo: &Path, report: &ReplayReport) -> String {
     if report.divergence.is_none() {
         times(&mut out, report);
     }
+    if let Some(tool) = &report.tool {
+        under_tool(&mut out, tool);
+    }
     changes(&mut out, report);
     out
+}
+
+fn under_tool(out: &mut String, tool: &ToolRun) {
+    let words: Vec<String> = tool.command.iter().map(|word| Untrusted::new(word).to_string()).collect();
+    let exits: Vec<String> = tool.exits.iter().map(|&exit| exit_text(exit)).collect();
+    let _ =
+        writeln!(out, "  under `{}`, which {}; no times, since they are the tool's", words.join(" "), exits.join(", "));
 }
 
 fn times(out: &mut String, report: &ReplayReport) {

@@ -1,0 +1,149 @@
+//! `prony replay --under`: a checker of memory, a debugger, a profiler and a sanitizer on the demo of a server.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::calls::compiled;
+use prony_testing::CommandOutput;
+use prony_testing::recording::{Server, record_with};
+use prony_testing::scratch::{Scratch, Turn, program};
+
+/// Rounds of `subjects/calls/freed.c`.
+const ROUNDS: &str = "40";
+
+/// Records the server built with these flags.
+fn recorded(scratch: &Scratch, flags: &[&str]) -> (String, PathBuf) {
+    let build = compiled(scratch, "freed.c", &[&["-g"], flags].concat());
+    let (_, demo) = record_with(scratch, &Server::new([build.as_str(), ROUNDS]), &[], |stop| stop.wait());
+    (build, demo)
+}
+
+/// Replays the demo under a tool.
+fn under(scratch: &Scratch, tool: &str, build: &str) -> CommandOutput {
+    scratch.prony(&["replay", "story.demo", "--under", tool, "--", build, ROUNDS])
+}
+
+#[test]
+fn memcheck_names_the_read_of_freed_memory_in_an_identical_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-memcheck");
+    let valgrind = program("/usr/bin/valgrind", "valgrind");
+    let (build, _) = recorded(&scratch, &[]);
+    let tool = format!("{valgrind} --tool=memcheck --error-exitcode=9");
+    let found = under(&scratch, &tool, &build);
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    assert!(found.stdout.contains("which exited with 9; no times"), "{found:?}");
+    assert!(found.stderr.contains("Invalid read of size 1"), "{found:?}");
+    assert!(found.stderr.contains("answer_question (freed.c:"), "{found:?}");
+    assert_eq!(found.code, Some(1), "{found:?}");
+
+    let correct = compiled(&scratch, "freed.c", &["-g", "-DCORRECT"]);
+    let clean = under(&scratch, &tool, &correct);
+    assert!(clean.stdout.contains("story.demo: identical"), "{clean:?}");
+    assert!(clean.stderr.contains("ERROR SUMMARY: 0 errors"), "{clean:?}");
+    assert_eq!(clean.code, Some(0), "{clean:?}");
+}
+
+/// The script of `docs/guide/tools.md`.
+const RUN_IN_GDB: &str = include_str!("../../../../docs/guide/gdb-under-prony.py");
+
+#[test]
+fn a_debugger_stops_at_a_function_of_the_server() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-gdb");
+    let gdb = program("/usr/bin/gdb", "gdb");
+    let (build, _) = recorded(&scratch, &[]);
+    let script = scratch.write("prony.py", RUN_IN_GDB);
+    let start =
+        format!("{gdb} -nx -batch -x {script} -ex 'break answer_question if round == 5' -ex 'python run(\"run\")'");
+    let stopped = under(&scratch, &format!("{start} -ex backtrace --args"), &build);
+    assert!(stopped.stdout.contains("#0  answer_question (fd="), "{stopped:?}");
+    assert!(stopped.stdout.contains("round=round@entry=5)"), "{stopped:?}");
+    assert!(stopped.stdout.contains("because the tool ended the server after"), "{stopped:?}");
+    assert_eq!(stopped.code, Some(3), "{stopped:?}");
+    let whole = under(&scratch, &format!("{start} -ex 'python run(\"continue\")' --args"), &build);
+    assert!(whole.stdout.contains("story.demo: identical"), "{whole:?}");
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+}
+
+/// Instructions of the functions of `build` itself, without what they call: lines of costs that stand below its object and
+/// not behind a call (Callgrind Format Specification).
+fn own_instructions(scratch: &Scratch, name: &str, build: &str) -> u64 {
+    let text = fs::read_to_string(scratch.file(name)).expect("callgrind wrote it");
+    let (mut own, mut is_own, mut is_called, mut sum) = (None, false, false, 0);
+    for line in text.lines() {
+        if let Some(object) = line.strip_prefix("ob=").or_else(|| line.strip_prefix("cob=")) {
+            // A name stands where its number comes first, which may be at a call.
+            let (number, path) = object.split_once(' ').unwrap_or((object, ""));
+            if path == build {
+                own = Some(number);
+            }
+            if line.starts_with("ob=") {
+                is_own = own == Some(number);
+            }
+        } else if line.starts_with("calls=") {
+            is_called = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            if is_own && !is_called {
+                let cost = line.rsplit(' ').next().and_then(|cost| cost.parse::<u64>().ok());
+                sum += cost.unwrap_or_else(|| panic!("expected a cost in {line:?}"));
+            }
+            is_called = false;
+        }
+    }
+    sum
+}
+
+#[test]
+fn callgrind_counts_the_same_instructions_of_the_server_twice() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-callgrind");
+    let valgrind = program("/usr/bin/valgrind", "valgrind");
+    let (build, _) = recorded(&scratch, &[]);
+    let counts = ["first", "second"].map(|name| {
+        let out = scratch.arg(name);
+        let tool = format!("{valgrind} --tool=callgrind --callgrind-out-file={out}");
+        let found = under(&scratch, &tool, &build);
+        assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+        own_instructions(&scratch, name, &build)
+    });
+    assert!(counts[0] > 1000, "{counts:?}");
+    assert_eq!(counts[0], counts[1]);
+}
+
+#[test]
+fn a_build_with_a_sanitizer_names_the_read_of_freed_memory() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-sanitizer");
+    recorded(&scratch, &[]);
+    let build = compiled(&scratch, "freed.c", &["-g", "-fsanitize=address"]);
+    let found = scratch.prony(&["replay", "story.demo", "--show-output", "--", &build, ROUNDS]);
+    assert!(found.stderr.contains("heap-use-after-free"), "{found:?}");
+    assert!(found.stderr.contains("answer_question"), "{found:?}");
+}
+
+#[test]
+fn a_tool_that_does_not_start_the_server_is_named() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-none");
+    let (build, _) = recorded(&scratch, &[]);
+    let failed = under(&scratch, "true", &build);
+    assert!(failed.stderr.contains("`true` ended without starting"), "{failed:?}");
+    let missing = under(&scratch, "no-such-tool", &build);
+    assert!(missing.stderr.contains("`no-such-tool`: command not found"), "{missing:?}");
+    let unclosed = under(&scratch, "valgrind '", &build);
+    assert!(unclosed.stderr.contains("cannot use the tool"), "{unclosed:?}");
+}
+
+#[test]
+fn only_the_server_joins_of_the_processes_of_a_tool() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-shell");
+    let (build, _) = recorded(&scratch, &[]);
+    let tool = r#"sh -c 'date >/dev/null; head -c 4 /proc/self/exe >/dev/null; "$@"; exit $?' sh"#;
+    let found = under(&scratch, tool, &build);
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    assert_eq!(found.code, Some(0), "{found:?}");
+    let twice = under(&scratch, r#"sh -c '"$@"; "$@"' sh"#, &build);
+    assert!(twice.stderr.contains("starts the recorded program a second time"), "{twice:?}");
+}
