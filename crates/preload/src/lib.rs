@@ -22,6 +22,7 @@ mod thread;
 mod vetted;
 mod widths;
 // Words for the person, and facts for the process outside.
+mod halt;
 mod report;
 mod slots;
 // Recording.
