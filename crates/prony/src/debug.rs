@@ -2,12 +2,10 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::{Child, Command};
 
 use prony_replay::{DebuggerError, Stopped};
 use prony_report::text;
-use tempfile::NamedTempFile;
 
 use crate::cli::{DebugArgs, GdbArgs};
 use crate::demo;
@@ -37,12 +35,11 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     let options = replay::options(&replayed, None)?;
     let line = RefCell::new(ProgressLine::new(!options.show_output));
     let place = args.place.place();
-    let mut script = None;
     let mut start = |stopped: &Stopped| {
         line.borrow_mut().clear();
         // A closed pipe is no reason to keep gdb from its work.
         let _ = output::print(&text::debug::stopped(&args.demo, place, stopped));
-        start(&args.gdb, stopped, &mut script)
+        start(&args.gdb, stopped)
     };
     let report = prony_replay::debug(&options, place, &mut start, &mut |progress| line.borrow_mut().show(progress))
         .map_err(|error| replay::failure(&replayed, &error))?;
@@ -62,12 +59,11 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Starts gdb on the thread that waits. `script` keeps the file that gdb reads for as long as gdb runs.
-fn start(args: &GdbArgs, stopped: &Stopped, script: &mut Option<NamedTempFile>) -> Result<Child, DebuggerError> {
+/// Starts gdb on the thread that waits.
+fn start(args: &GdbArgs, stopped: &Stopped) -> Result<Child, DebuggerError> {
     let default = if args.gdb_port.is_some() { "gdbserver" } else { "gdb" };
     let program = args.debugger.clone().unwrap_or_else(|| OsString::from(default));
     let name = program.to_string_lossy().into_owned();
-    let failed = |error: io::Error| DebuggerError::Start { program: name.clone(), error };
     let mut command = Command::new(&program);
     match args.gdb_port {
         Some(port) => {
@@ -75,13 +71,12 @@ fn start(args: &GdbArgs, stopped: &Stopped, script: &mut Option<NamedTempFile>) 
             command.args(["--once", "--attach", &address, &stopped.pid.to_string()]);
         }
         None => {
-            let mut file = tempfile::Builder::new().prefix("prony-").suffix(".py").tempfile().map_err(failed)?;
-            writeln!(file, "THREAD = {}\n{SCRIPT}", stopped.tid).map_err(failed)?;
+            // A command of gdb is one line; a text of Rust in quotes is one of Python.
+            let script = format!("python exec({:?})", format!("THREAD = {}\n{SCRIPT}", stopped.tid));
             command.arg("-q").args(args.batch.then_some("-batch"));
-            command.args(["-p", &stopped.pid.to_string(), "-x"]).arg(file.path());
-            *script = Some(file);
+            command.args(["-p", &stopped.pid.to_string(), "-ex", &script]);
             command.args(args.gdb_command.iter().flat_map(|command| ["-ex", command]));
         }
     }
-    command.spawn().map_err(failed)
+    command.spawn().map_err(|error| DebuggerError::Start { program: name, error })
 }
