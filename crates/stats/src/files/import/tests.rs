@@ -94,8 +94,7 @@ fn old_files_of_hyperfine_lack_what_came_later() {
 #[test]
 fn units_that_a_go_benchmark_made_are_read_where_their_direction_is_known() {
     let line = |rest: &str| format!("BenchmarkX-8 10 20 ns/op {rest}\n");
-    let text = ["7 p99-ns 3 hits/s 90 hits 5 depth 1 odd\n", "8 p99-ns 4 hits/s 91 hits 6 depth 2 odd\n"]
-        .map(|rest| line(rest));
+    let text = ["7 p99-ns 3 hits/s 90 hits 5 depth 1 odd\n", "8 p99-ns 4 hits/s 91 hits 6 depth 2 odd\n"].map(line);
     let text = format!("Unit hits better=higher\nUnit depth better=lower assume=exact\n{}", text.concat());
     let import = import(text.as_bytes()).expect("it is sound");
     let read = import.samples.benchmarks.iter().map(|one| {
