@@ -2,6 +2,7 @@
 
 mod bench;
 mod bisect;
+mod count;
 mod doctor;
 pub mod limits;
 mod load;
@@ -23,6 +24,7 @@ use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
+pub use count::CountArgs;
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
@@ -154,6 +156,8 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands and report which is faster
     Bench(Box<BenchArgs>),
+    /// Count the instructions of builds on a demo, and compare them exactly
+    Count(Box<CountArgs>),
     /// Find the commit that made a demo diverge, or its frames slower
     Bisect(Box<BisectArgs>),
     /// Compare a command with itself: false alarms and smallest detectable difference

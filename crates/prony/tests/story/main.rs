@@ -11,6 +11,7 @@ mod benches;
 mod bisects;
 mod calls;
 mod causes;
+mod counts;
 mod decoders;
 mod exports;
 mod failures;
