@@ -62,7 +62,7 @@ pub struct Cli {
 
 /// Verbs by what they are for, in the order of the help page.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Record and replay", &["record", "replay", "demo", "bisect"]),
+    ("Record and replay", &["record", "replay", "demo", "count", "bisect"]),
     ("Measure", &["bench", "selftest", "profile"]),
     ("Samples", &["compare", "stats", "hist", "check"]),
     ("Machine", &["machine", "limits", "doctor"]),
