@@ -76,9 +76,9 @@ fn failure(error: &CountError) -> Failure {
         CountError::Replay { error, .. } if matches!(**error, ReplayError::Program(_)) => {
             failure.hint("`apt-get install valgrind`, if that is missing")
         }
-        CountError::Diverged { demo, report, .. } => {
+        CountError::Diverged { demo, name, report } => {
             let place = report.divergence.as_ref().map_or_else(String::new, divergence::in_short);
-            failure.hint(format!("{place}; `prony replay {}` shows where", demo.display()))
+            failure.hint(format!("{place}; `prony replay {} -- {name}` shows where", demo.display()))
         }
         _ => failure,
     }

@@ -86,6 +86,7 @@ fn a_build_that_diverges_is_not_counted() {
     let output = scratch.prony(&["count", "story.demo", "--runs", "1", "sleep 0"]);
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(output.stderr.contains("`sleep 0` diverged from story.demo"), "{output:?}");
+    assert!(output.stderr.contains("`prony replay story.demo -- sleep 0` shows where"), "{output:?}");
     let missing = scratch.prony(&["count", "story.demo", "--runs", "0"]);
     assert_eq!(missing.code, Some(2), "{missing:?}");
 }
