@@ -260,7 +260,8 @@ fn an_output_in_another_frame_may_have_the_state_of_that_frame() {
     let _turn = Turn::take();
     let points = Points::record("points-state");
     let decoder = points.decoder();
-    let flags = ["--decoder", &decoder, "--tolerance", &points.rules];
+    let rules = points.scratch.write("rules.toml", format!("frames = 2\n{RULES}"));
+    let flags = ["--decoder", &decoder, "--tolerance", &rules];
     let number = |answer: &serde_json::Value, name: &str| answer[name].as_u64().expect("a number");
     let build = |answers: &str, more: &[&str]| {
         points.build(&[&[&*format!("-DANSWERS=frame==1||frame%5=={answers}")], more].concat())
@@ -272,18 +273,20 @@ fn an_output_in_another_frame_may_have_the_state_of_that_frame() {
     {
         let scratch = Scratch::new(&format!("points-{moved}-state"));
         let server = Server::new(build(recorded, &[]));
-        let rest = recorded.parse().expect("a number");
+        let rest: u32 = recorded.parse().expect("a number");
         let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
             steer_with_answers(points.address, stop, |frame| frame == 1 || frame % 5 == rest);
         });
         assert_eq!(recording.code, 0, "{recording}");
         let shifted = replay(&scratch, &demo, &flags, &build(in_replay, &[]));
-        assert_eq!((shifted.code, &shifted.answer["verdict"]), (1, &"tolerant".into()), "{shifted}");
+        // Few bytes go out in their frame, so it proves little; but nothing diverged.
+        assert_eq!((shifted.code, &shifted.answer["verdict"]), (3, &"weak".into()), "{shifted}");
         let (alignment, decoded) = (&shifted.answer["tolerance"]["alignment"], &shifted.answer["tolerance"]["decoded"]);
         assert_eq!((number(alignment, level), number(alignment, "frames_apart")), (0, 1), "{shifted}");
-        assert_eq!((number(alignment, "added"), number(alignment, "not_sent")), (0, 0), "{shifted}");
+        // The crossing needs another datagram, which is in another answer.
+        assert!(number(alignment, "added") <= 1 && number(alignment, "not_sent") <= 1, "{shifted}");
         assert!(number(alignment, moved) >= 30, "{shifted}");
-        assert_eq!(number(decoded, "values_differing"), 0, "the frame explains what differs: {shifted}");
+        assert_eq!((&decoded["first_discrete"], &decoded["first_beyond"]), (&().into(), &().into()), "{shifted}");
         let values = number(decoded, "values_shifted");
         // The frame and the points of each answer, and the crossing on both sides.
         assert!(values >= 30 && values <= number(decoded, "values"), "{shifted}");

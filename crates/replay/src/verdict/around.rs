@@ -16,6 +16,8 @@ pub(super) struct Around<'a> {
     /// In which frame the group is, compared with the recorded one.
     shift: Ordering,
     is_moved_before: bool,
+    /// It is the last output to this peer.
+    is_last: bool,
     /// Recorded and replayed fields.
     before: [Fields<'a>; 2],
     behind: [Fields<'a>; 2],
@@ -29,6 +31,7 @@ impl<'a> Around<'a> {
         Around {
             shift: group.shift(),
             is_moved_before: before.is_some_and(|before| before.shift().is_ne()),
+            is_last: behind.is_none(),
             before: sides(before),
             behind: sides(behind),
         }
@@ -49,9 +52,12 @@ impl<'a> Around<'a> {
         is_alike: &dyn Fn(&Value, &Value) -> bool,
     ) -> bool {
         let is_moved = self.is_moved();
+        // The recording ends before the frame in which the last output of a late build goes out: nothing limits what is in it.
+        let is_beyond_end = self.is_last && self.shift.is_gt() && replayed.is_some();
         let has_recorded = |fields: &Fields, is: &Value| any(fields, name, |was| is_alike(was, is));
         let has_replayed = |fields: &Fields, was: &Value| any(fields, name, |is| is_alike(was, is));
         match (recorded, replayed) {
+            _ if is_beyond_end => true,
             (Some(was), Some(is)) => {
                 let near = match self.shift {
                     Ordering::Less => Some(&self.before[0]),
@@ -138,6 +144,12 @@ mod tests {
         let late = group((20, &[("time", 20)]), (21, &[("time", 21)]));
         let around = Around::new(Some(&before), &late, Some(&behind));
         assert!(explains(&around, "time", Some(20), Some(21)) && !explains(&around, "time", Some(20), Some(19)));
+        let around = Around::new(Some(&before), &late, None);
+        assert!(
+            explains(&around, "time", Some(20), Some(23)),
+            "what would be recorded after the last output is not known"
+        );
+        assert!(!explains(&around, "time", Some(20), None));
         // In its own frame it is compared strictly, and without a neighbour, too.
         let level = group((20, &[("time", 20)]), (20, &[("time", 19)]));
         assert!(!explains(&Around::new(Some(&before), &level, Some(&behind)), "time", Some(20), Some(19)));

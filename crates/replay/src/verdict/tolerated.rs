@@ -27,6 +27,10 @@ const MOST_PARTIAL: usize = 1024;
 /// What a value that a rule names counts in an alignment; others count 1.
 const TOLERATED: f64 = 0.1;
 
+/// What a value costs that differs, beside one that only one side has: outputs in neighbouring frames may have nothing but the names of
+/// their fields in common, such as those with the number of their frame.
+const SAME_NAME: f64 = 0.9;
+
 /// What each frame costs that two outputs are apart: less than one value of thousands.
 const FRAME_APART: f64 = 1e-4;
 
@@ -637,7 +641,13 @@ impl<'a> Judge<'a> {
         for output in recorded {
             for field in output.fields.iter().flatten() {
                 compared.values += 1;
-                match unmatched.get_mut(field.name.as_str()).and_then(VecDeque::pop_front) {
+                let found = unmatched.get_mut(field.name.as_str()).and_then(|values| {
+                    // Where events may be in another output, those of one name are not in the same places.
+                    let is_equal = |(_, is): &(_, &Value)| is_same(&field.value, is);
+                    let equal = around.and_then(|_| values.iter().position(is_equal));
+                    values.remove(equal.unwrap_or(0))
+                });
+                match found {
                     Some((_, found)) if is_same(&field.value, found) => {}
                     Some((_, found)) => differs(output, &field.name, Some(&field.value), Some(found)),
                     None => differs(output, &field.name, Some(&field.value), None),
@@ -702,6 +712,7 @@ fn share_of_differing(recorded: &[Field], replayed: &[Field], rules: &Rules, por
     let mut count = |name: &str, was: Option<&Value>, is: Option<&Value>| {
         let is_equal = was.zip(is).is_some_and(|(was, is)| is_same(was, is));
         let (cost, weight) = match rules.compare_field(ports, name, was, is) {
+            FieldComparison::Discrete if was.is_some() && is.is_some() => (SAME_NAME, 1.0),
             FieldComparison::Discrete => (1.0, 1.0),
             FieldComparison::Beyond { .. } => (TOLERATED, TOLERATED),
             FieldComparison::Allowed { .. } => (TOLERATED * TOLERATED, TOLERATED),
