@@ -10,6 +10,7 @@ use prony_bench::{Build, CommandLine, DemoSource};
 use prony_machine::Interrupt;
 use prony_replay::{ComparisonOptions, ReplayError, recorded_command};
 use prony_report::{divergence, json, text};
+use prony_text::Untrusted;
 
 use crate::cli::CountArgs;
 use crate::exit::Exit;
@@ -44,7 +45,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let is_shown = stderr().is_terminal();
     let report = count(&options, Some(&interrupt), &mut |name, replay| {
         if is_shown {
-            eprintln!("{name}: replay {replay} of {}", args.runs);
+            eprintln!("{}: replay {replay} of {}", Untrusted::new(name), args.runs);
         }
     });
     let report = report.map_err(|error| failure(&error))?;

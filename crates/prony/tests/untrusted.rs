@@ -74,6 +74,10 @@ const ROWS: &[Row] = &[
             ],
         ],
     ),
+    (
+        "count",
+        &[&["DEMO", "./HOSTILE"], &["DEMO", "'HOSTILE'", "--json"], &["DEMO", "/bin/true 'HOSTILE"], &["BROKEN"]],
+    ),
     ("completions", &[&["HOSTILE"]]),
     ("doctor", &[]),
     ("man", &[]),
