@@ -155,8 +155,12 @@ impl FunctionChange {
     }
 
     fn spread(&self) -> u64 {
-        self.counts.map(CountRange::spread).into_iter().max().unwrap_or_default()
+        widest(self.counts)
     }
+}
+
+fn widest(ranges: [CountRange; 2]) -> u64 {
+    ranges.map(CountRange::spread).into_iter().max().unwrap_or_default()
 }
 
 fn difference([a, b]: [CountRange; 2]) -> i64 {
@@ -188,13 +192,17 @@ impl CountComparison {
         difference(self.totals)
     }
 
+    /// How far replays of one build differ, of the build of which they differ more.
+    pub fn spread(&self) -> u64 {
+        widest(self.totals)
+    }
+
     /// The verdict; a share of A's instructions below `limit` is no difference.
     pub fn verdict(&self, limit: f64) -> CountVerdict {
-        let spread = self.totals.map(CountRange::spread).into_iter().max().unwrap_or_default();
         let least = (limit * self.totals[0].min as f64) as u64;
         match self.difference() {
             0 if self.differing.is_empty() => CountVerdict::Equal,
-            difference if difference.unsigned_abs() <= spread.max(least) => CountVerdict::Same,
+            difference if difference.unsigned_abs() <= self.spread().max(least) => CountVerdict::Same,
             difference if difference > 0 => CountVerdict::More,
             _ => CountVerdict::Fewer,
         }

@@ -60,7 +60,7 @@ fn compared(out: &mut String, compared: &CountComparison, letter: char, limit: f
     };
     let more = if compared.difference() < 0 { "fewer" } else { "more" };
     let found = format!("{} {more}{share}", thousands(compared.difference().unsigned_abs()));
-    let spread = compared.totals.map(CountRange::spread).into_iter().max().unwrap_or_default();
+    let spread = compared.spread();
     let verdict = match compared.verdict(limit) {
         CountVerdict::Equal => format!("equal: {letter} runs the same instructions, function by function"),
         CountVerdict::Same if compared.difference().unsigned_abs() <= spread => {
