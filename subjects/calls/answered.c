@@ -2,16 +2,21 @@
  *
  *   answered ROUNDS
  *
- * With -DOTHER_ANSWER the answer of round 7 differs. With -DCHILD a child process does all of it.
+ * With -DOTHER_ANSWER the answer of round 7 differs. With -DCHILD a child process does all of it. With -DSTAMPS the processor's
+ * time stamps are in the answers.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef STAMPS
+#include <x86intrin.h>
+#endif
 
 /* Not inlined: backtraces name them. */
 __attribute__((noinline)) void send_answer(int fd, long round) {
@@ -20,6 +25,10 @@ __attribute__((noinline)) void send_answer(int fd, long round) {
 #ifdef OTHER_ANSWER
     if (round == 7)
         value++;
+#endif
+#ifdef STAMPS
+    unsigned int processor;
+    value += (long)(__rdtscp(&processor) & 0xffff);
 #endif
     int length = snprintf(text, sizeof text, "answer %ld is %ld", round, value);
     if (send(fd, text, (size_t)length, 0) != length)
@@ -31,7 +40,8 @@ __attribute__((noinline)) void take_turn(int fd, long round) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     send_answer(fd, round);
-    if (recv(fd, question, sizeof question, 0) < 0)
+    struct pollfd question_there = {.fd = fd, .events = POLLIN};
+    if (poll(&question_there, 1, -1) != 1 || recv(fd, question, sizeof question, 0) < 0)
         perror("recv");
 }
 

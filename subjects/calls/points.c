@@ -12,6 +12,7 @@
      -DSMALL             cuts datagrams after three bytes
      -DBEHIND=frame>=80  answers one frame later where this is true
      -DSKIPPED=80        does not answer this frame
+     -DANSWERS=frame%5==0   answers only where this is true, with what happened since the last answer
      -DPRONY_ZONES       measures its frames, and writes that at its end */
 #define PRONY_ZONES_IMPLEMENTATION
 #include "../../crates/zones/include/prony_zones.h"
@@ -34,6 +35,9 @@
 #endif
 #ifndef SKIPPED
 #define SKIPPED 0
+#endif
+#ifndef ANSWERS
+#define ANSWERS 1
 #endif
 #ifdef SMALL
 enum { CONTENT = 2 };
@@ -79,7 +83,7 @@ int main(int argc, char **argv)
         return 1;
     float place[POINTS] = {0}, speed[POINTS] = {0};
     int32_t sent[POINTS] = {0};
-    int crossed[POINTS] = {0};
+    int crossed[POINTS] = {0}, crossing[POINTS], count = 0;
     struct sockaddr_in peer = {0};
     for (uint32_t frame = 1;; frame++) {
         struct pollfd ready = {.fd = server, .events = POLLIN};
@@ -92,21 +96,25 @@ int main(int argc, char **argv)
         PRONY_ZONE("frame");
         used = 0;
         put(frame);
-        int crossing[POINTS], count = 0;
         for (int i = 0; i < POINTS; i++) {
             speed[i] += (input[0] - 'm') * 0.02f * (i + 1) + GRAVITY;
             place[i] += speed[i] * 0.1f + DRIFT;
-            int32_t now = place[i] * 16;
-            put_signed(now - sent[i]);
-            sent[i] = now;
+            if (ANSWERS) {
+                int32_t now = place[i] * 16;
+                put_signed(now - sent[i]);
+                sent[i] = now;
+            }
             if (place[i] > 40 && !crossed[i]) {
                 crossed[i] = 1;
                 crossing[count++] = i;
             }
         }
+        if (!(ANSWERS))
+            continue;
         put(count);
         for (int i = 0; i < count; i++)
             put(crossing[i]);
+        count = 0;
         send_cut(server, waiting, waiting_bytes, &peer);
         waiting_bytes = 0;
         if (BEHIND) {

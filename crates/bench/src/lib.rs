@@ -9,6 +9,7 @@ pub mod bisect;
 mod command;
 mod contest;
 mod context;
+pub mod count;
 mod deadline;
 mod demo;
 mod duet;

@@ -42,6 +42,7 @@ mod programs;
 mod returned;
 mod sanitizer;
 mod tool;
+mod trap;
 // Replaying.
 mod player;
 // Threads and processes that come and go.

@@ -5,6 +5,7 @@
 //! `perf script`.
 #![forbid(unsafe_code)]
 
+mod callgrind;
 mod doubts;
 mod elf;
 mod export;
@@ -26,6 +27,7 @@ mod times;
 mod unwind;
 mod zones;
 
+pub use callgrind::{CallgrindError, CountedFunction, InstructionCounts};
 pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks, skips_much};
 pub use elf::Bulky;
 pub use export::{perf_script, speedscope};

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bisect;
+mod count;
 mod debug;
 mod doctor;
 pub mod limits;
@@ -24,6 +25,7 @@ use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
+pub use count::CountArgs;
 pub use debug::{DebugArgs, GdbArgs};
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
@@ -62,7 +64,7 @@ pub struct Cli {
 
 /// Verbs by what they are for, in the order of the help page.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Record and replay", &["record", "replay", "debug", "demo", "bisect"]),
+    ("Record and replay", &["record", "replay", "debug", "demo", "count", "bisect"]),
     ("Measure", &["bench", "selftest", "profile"]),
     ("Samples", &["compare", "stats", "hist", "check"]),
     ("Machine", &["machine", "limits", "doctor"]),
@@ -158,6 +160,8 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands and report which is faster
     Bench(Box<BenchArgs>),
+    /// Count the instructions of builds on a demo, and compare them exactly
+    Count(Box<CountArgs>),
     /// Find the commit that made a demo diverge, or its frames slower
     Bisect(Box<BisectArgs>),
     /// Compare a command with itself: false alarms and smallest detectable difference

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::process::{Child, Command};
+use std::{fs, io};
 
 use prony_replay::{DebuggerError, Stopped};
 use prony_report::text;
+use tempfile::NamedTempFile;
 
 use crate::cli::{DebugArgs, GdbArgs};
 use crate::demo;
@@ -35,11 +37,17 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     let options = replay::options(&replayed, None)?;
     let line = RefCell::new(ProgressLine::new(!options.show_output));
     let place = args.place.place();
+    // Kept while gdb may read it.
+    let mut script = None;
     let mut start = |stopped: &Stopped| {
         line.borrow_mut().clear();
         // A closed pipe is no reason to keep gdb from its work.
         let _ = output::print(&text::debug::stopped(&args.demo, place, stopped));
-        start(&args.gdb, stopped)
+        let Some(port) = args.gdb.gdb_port else { return gdb(&args.gdb, stopped) };
+        let text = with_names("None", stopped);
+        let file = script.insert(written(&text).map_err(DebuggerError::Script)?);
+        eprintln!("hint: `gdb -ex 'target remote localhost:{port}' -x {}` connects to it", file.path().display());
+        gdbserver(&args.gdb, port, stopped)
     };
     let report = prony_replay::debug(&options, place, &mut start, &mut |progress| line.borrow_mut().show(progress))
         .map_err(|error| replay::failure(&replayed, &error))?;
@@ -59,24 +67,38 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// The script, with the names that it expects.
+fn with_names(process: &str, stopped: &Stopped) -> String {
+    format!("PROCESS = {process}\nTHREAD = {}\n{SCRIPT}", stopped.tid)
+}
+
+/// A file of Python for gdb.
+fn written(text: &str) -> io::Result<NamedTempFile> {
+    let file = tempfile::Builder::new().prefix("prony-").suffix(".py").tempfile()?;
+    fs::write(file.path(), text)?;
+    Ok(file)
+}
+
 /// Starts gdb on the thread that waits.
-fn start(args: &GdbArgs, stopped: &Stopped) -> Result<Child, DebuggerError> {
-    let default = if args.gdb_port.is_some() { "gdbserver" } else { "gdb" };
+fn gdb(args: &GdbArgs, stopped: &Stopped) -> Result<Child, DebuggerError> {
+    // A command of gdb is one line; a text of Rust in quotes is one of Python.
+    let script = format!("python exec({:?})", with_names(&stopped.pid.to_string(), stopped));
+    let mut words: Vec<&str> = vec!["-q"];
+    words.extend(args.batch.then_some("-batch"));
+    words.extend(["-ex", &script]);
+    words.extend(args.gdb_command.iter().flat_map(|command| ["-ex", command]));
+    spawn(args, "gdb", &words)
+}
+
+/// Starts gdbserver on the thread that waits.
+fn gdbserver(args: &GdbArgs, port: u16, stopped: &Stopped) -> Result<Child, DebuggerError> {
+    spawn(args, "gdbserver", &["--once", "--attach", &format!("localhost:{port}"), &stopped.pid.to_string()])
+}
+
+fn spawn(args: &GdbArgs, default: &str, words: &[&str]) -> Result<Child, DebuggerError> {
     let program = args.debugger.clone().unwrap_or_else(|| OsString::from(default));
-    let name = program.to_string_lossy().into_owned();
-    let mut command = Command::new(&program);
-    match args.gdb_port {
-        Some(port) => {
-            let address = format!("localhost:{port}");
-            command.args(["--once", "--attach", &address, &stopped.pid.to_string()]);
-        }
-        None => {
-            // A command of gdb is one line; a text of Rust in quotes is one of Python.
-            let script = format!("python exec({:?})", format!("THREAD = {}\n{SCRIPT}", stopped.tid));
-            command.arg("-q").args(args.batch.then_some("-batch"));
-            command.args(["-p", &stopped.pid.to_string(), "-ex", &script]);
-            command.args(args.gdb_command.iter().flat_map(|command| ["-ex", command]));
-        }
-    }
-    command.spawn().map_err(|error| DebuggerError::Start { program: name, error })
+    Command::new(&program)
+        .args(words)
+        .spawn()
+        .map_err(|error| DebuggerError::Start { program: program.to_string_lossy().into_owned(), error })
 }

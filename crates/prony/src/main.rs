@@ -17,6 +17,7 @@ mod bench;
 mod bisect;
 mod cli;
 mod compare;
+mod count;
 mod debug;
 mod demo;
 mod doctor;
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
             Some(ProfileVerb::Zones(args)) => profile::zones::run(args),
         },
         Verb::Bench(args) => bench::run(&args),
+        Verb::Count(args) => count::run(&args),
         Verb::Bisect(args) => bisect::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Stats(args) => samples::stats::run(&args),

@@ -324,7 +324,7 @@ fn debugger(error: &DebuggerError) -> Failure {
         DebuggerError::NotAttached { .. } => {
             failure.hint("its message is above; containers need the capability CAP_SYS_PTRACE for it")
         }
-        DebuggerError::Demo(_) | DebuggerError::Wait(_) => failure,
+        DebuggerError::Demo(_) | DebuggerError::Script(_) | DebuggerError::Wait(_) => failure,
     }
 }
 

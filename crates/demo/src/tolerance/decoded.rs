@@ -21,6 +21,8 @@ pub(super) struct FieldPattern {
     pub(super) pattern: String,
     /// `None`: masked, any difference will do, also that the field is not there.
     pub(super) limit: Option<ValueLimit>,
+    /// Largest distance in an output that is early or late; infinite: any difference, also that the field is not there.
+    pub(super) moved: Option<f64>,
 }
 
 /// Largest permitted distance of two values; it is enough that one limit is met.
@@ -131,14 +133,7 @@ impl Rules {
         recorded: Option<&Value>,
         replayed: Option<&Value>,
     ) -> FieldComparison {
-        let fits =
-            |rule: &DecodedRule| rule.port.is_none_or(|port| ports.local == Some(port) || ports.peer == Some(port));
-        let rules = self.decoded.iter().enumerate().filter(|(_, rule)| fits(rule));
-        let mut fields =
-            rules.flat_map(|(at, rule)| rule.fields.iter().enumerate().map(move |(field, it)| ((at, field), it)));
-        let Some((rule, found)) = fields.find(|(_, field)| matches(field.pattern.as_bytes(), name.as_bytes())) else {
-            return FieldComparison::Discrete;
-        };
+        let Some((rule, found)) = self.rule_of(ports, name) else { return FieldComparison::Discrete };
         let Some(limit) = &found.limit else { return FieldComparison::Allowed { rule, apart: None } };
         match (recorded, replayed) {
             (Some(was), Some(is)) => match limit.allows(was, is) {
@@ -147,6 +142,26 @@ impl Rules {
             },
             _ => FieldComparison::Beyond { rule, apart: None },
         }
+    }
+
+    /// True if a rule allows that the values of a field differ so in an output that is early or late; `None` for a side that does
+    /// not have it.
+    pub fn allows_moved(&self, ports: Ports, name: &str, recorded: Option<&Value>, replayed: Option<&Value>) -> bool {
+        let moved = self.rule_of(ports, name).and_then(|(_, found)| found.moved);
+        moved.is_some_and(|within| {
+            let limit = ValueLimit { within, relative: 0.0, ulps: 0 };
+            within.is_infinite() || recorded.zip(replayed).is_some_and(|(was, is)| limit.allows(was, is).0)
+        })
+    }
+
+    /// The first rule that names a field, and its place.
+    fn rule_of(&self, ports: Ports, name: &str) -> Option<((usize, usize), &FieldPattern)> {
+        let fits =
+            |rule: &DecodedRule| rule.port.is_none_or(|port| ports.local == Some(port) || ports.peer == Some(port));
+        let rules = self.decoded.iter().enumerate().filter(|(_, rule)| fits(rule));
+        let mut fields =
+            rules.flat_map(|(at, rule)| rule.fields.iter().enumerate().map(move |(field, it)| ((at, field), it)));
+        fields.find(|(_, field)| matches(field.pattern.as_bytes(), name.as_bytes()))
     }
 
     /// True if the file has rules for decoded fields.
@@ -241,6 +256,8 @@ pub struct DecodedSummary {
     pub values: u64,
     /// Values that differ.
     pub values_differing: u64,
+    /// Other values that differ because their output went out in another frame, as the outputs before and behind it show.
+    pub values_shifted: u64,
     /// Differences of fields that a rule names, in the order of the file.
     pub fields: Vec<DecodedDrift>,
     /// Fields that no rule names and that differ, the first to differ first.

@@ -19,6 +19,7 @@
 //! fields = [
 //!     { field = "snapshot.player[*].x", within = 2 },
 //!     { field = "packet.*", mask = true },
+//!     { field = "snapshot.player[*].angle", within = 1, moved = 180 },
 //! ]
 //! ```
 
@@ -67,6 +68,7 @@ struct PatternText {
     within_relative: Option<Spanned<f64>>,
     ulps: Option<Spanned<u64>>,
     mask: Option<Spanned<bool>>,
+    moved: Option<Spanned<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -173,6 +175,7 @@ fn pattern(text: Spanned<PatternText>) -> Result<FieldPattern, Misplaced> {
         text.within.as_ref().map(Spanned::span),
         text.within_relative.as_ref().map(Spanned::span),
         text.ulps.as_ref().map(Spanned::span),
+        text.moved.as_ref().map(Spanned::span),
     ];
     let limit = limits.into_iter().flatten().next();
     let limit = match (text.mask.is_some_and(|mask| *mask.get_ref()), limit) {
@@ -181,7 +184,7 @@ fn pattern(text: Spanned<PatternText>) -> Result<FieldPattern, Misplaced> {
         (false, None) => {
             return misplaced(
                 place,
-                "expected within, within_relative, ulps or mask = true next to the field, found none",
+                "expected within, within_relative, ulps, moved or mask = true next to the field, found none",
             );
         }
         (false, Some(_)) => Some(ValueLimit {
@@ -190,7 +193,16 @@ fn pattern(text: Spanned<PatternText>) -> Result<FieldPattern, Misplaced> {
             ulps: text.ulps.map_or(0, |ulps| *ulps.get_ref()),
         }),
     };
-    Ok(FieldPattern { pattern: text.field.into_inner(), limit })
+    let moved = match text.moved.as_ref().map(|moved| (moved.span(), moved.get_ref())) {
+        None => None,
+        Some((_, Value::String(any))) if any == "any" => Some(f64::INFINITY),
+        Some((_, Value::Float(within))) if within.is_finite() && *within >= 0.0 => Some(*within),
+        Some((_, Value::Integer(within @ 0..))) => Some(*within as f64),
+        Some((place, found)) => {
+            return misplaced(place, format!("moved: expected a number from 0 or \"any\", found {found}"));
+        }
+    };
+    Ok(FieldPattern { pattern: text.field.into_inner(), limit, moved })
 }
 
 /// A distance from 0; 0 where there is none.

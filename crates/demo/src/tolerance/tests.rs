@@ -96,13 +96,33 @@ fn the_first_rule_that_fits_the_recorded_output_applies() {
 }
 
 #[test]
+fn a_limit_for_moved_outputs_allows_more_only_there() {
+    let text =
+        "[[decoded]]\nfields = [{ field = \"turn\", within = 1, moved = 9.5 }, { field = \"flash\", moved = \"any\" }]";
+    let rules = Rules::parse(text).expect("both keys are known");
+    let [one, ten, other] = [1, 10, 12].map(prony_decoder::Value::Integer);
+    assert!(rules.allows_moved(GAME, "turn", Some(&one), Some(&ten)));
+    assert!(
+        !rules.allows_moved(GAME, "turn", Some(&one), Some(&other))
+            && !rules.allows_moved(GAME, "turn", None, Some(&one))
+    );
+    assert!(rules.allows_moved(GAME, "flash", Some(&one), None) && !rules.allows_moved(GAME, "else", Some(&one), None));
+    assert!(matches!(rules.compare_field(GAME, "turn", Some(&one), Some(&ten)), FieldComparison::Beyond { .. }));
+    assert!(matches!(rules.compare_field(GAME, "flash", Some(&one), Some(&ten)), FieldComparison::Beyond { .. }));
+}
+
+#[test]
 fn every_mistake_names_its_line_and_column() {
     let cases = [
         ("", "line 1, column 1: expected at least one [[datagram]] or [[decoded]], found none"),
         ("datagram = []", "line 1, column 1: expected at least one [[datagram]] or [[decoded]], found none"),
         (
             "[[decoded]]\nfields = [{ field = \"a\" }]",
-            "line 2, column 11: expected within, within_relative, ulps or mask = true next to the field, found none",
+            "line 2, column 11: expected within, within_relative, ulps, moved or mask = true next to the field, found none",
+        ),
+        (
+            "[[decoded]]\nfields = [{ field = \"a\", moved = \"some\" }]",
+            "line 2, column 34: moved: expected a number from 0 or \"any\", found \"some\"",
         ),
         (
             "[[decoded]]\nfields = [{ field = \"a\", mask = true, within = 1 }]",

@@ -1,6 +1,6 @@
 """Shows a server that a replay has stopped: its own frames first, and none of prony's signals.
 
-THREAD is the kernel's number of the thread, defined above this text.
+Defined above this text are THREAD, the kernel's number of the thread, and PROCESS, that of the process to attach to or None.
 """
 
 import collections
@@ -9,10 +9,14 @@ import os
 
 import gdb
 
+if PROCESS:
+    # The stop that gdb would report is inside the library.
+    gdb.execute("set suppress-cli-notifications on")
+    gdb.execute("attach %d" % PROCESS, to_string=True)
+    gdb.execute("set suppress-cli-notifications off")
+
 # Instructions and system calls of the server that prony answers.
-for setting in ("set confirm off", "handle SIGTRAP SIGSYS nostop noprint pass"):
-    gdb.execute(setting, to_string=True)
-gdb.execute("set confirm on", to_string=True)
+gdb.execute("handle SIGILL SIGSYS nostop noprint pass", to_string=True)
 
 
 Range = collections.namedtuple("Range", "start end offset inode")

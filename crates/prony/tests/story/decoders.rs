@@ -61,6 +61,11 @@ const RULES: &str = "[[decoded]]\nfields = [{ field = \"point[*].x\", within = 1
 
 /// Steers until the server has answered every frame.
 fn steer(address: SocketAddr, stop: &Stop) {
+    steer_with_answers(address, stop, |_| true);
+}
+
+/// Steers a server that answers the frames for which this is true.
+fn steer_with_answers(address: SocketAddr, stop: &Stop, is_answered: impl Fn(u32) -> bool) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(address).expect("loopback is reachable");
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
@@ -74,7 +79,9 @@ fn steer(address: SocketAddr, stop: &Stop) {
     };
     for frame in 0..FRAMES {
         let to = [STEERING[frame as usize / 25 % STEERING.len()]];
-        if !stop.until(|| socket.send(&to).is_ok() && answered(&socket, &mut datagram)) {
+        if !is_answered(frame + 1) {
+            socket.send(&to).expect("the server has answered before");
+        } else if !stop.until(|| socket.send(&to).is_ok() && answered(&socket, &mut datagram)) {
             return;
         }
     }
@@ -246,6 +253,52 @@ fn outputs_that_go_out_a_frame_later_or_earlier_are_compared_with_their_own() {
     assert_eq!((moved(alignment, "late"), moved(alignment, "frames_apart")), (0, 1), "{early}");
     assert!(moved(alignment, "early") >= 100, "{early}");
     assert_eq!(moved(decoded, "values_differing"), 0, "{early}");
+}
+
+#[test]
+fn an_output_in_another_frame_may_have_the_state_of_that_frame() {
+    let _turn = Turn::take();
+    let points = Points::record("points-state");
+    let decoder = points.decoder();
+    let rules = points.scratch.write("rules.toml", format!("frames = 2\n{RULES}"));
+    let flags = ["--decoder", &decoder, "--tolerance", &rules];
+    let number = |answer: &serde_json::Value, name: &str| answer[name].as_u64().expect("a number");
+    let build = |answers: &str, more: &[&str]| {
+        points.build(&[&[&*format!("-DANSWERS=frame==1||frame%5=={answers}")], more].concat())
+    };
+    // A point crosses 40 in frame 39, and from frame 36 on what is recorded in frame 39 is answered in frame 38, or the other
+    // way round: the crossing is then in the next answer, or in the one before.
+    for (recorded, in_replay, moved, level) in
+        [("4", "(frame<36?4:3)", "early", "late"), ("3", "(frame<36?3:4)", "late", "early")]
+    {
+        let scratch = Scratch::new(&format!("points-{moved}-state"));
+        let server = Server::new(build(recorded, &[]));
+        let rest: u32 = recorded.parse().expect("a number");
+        let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+            steer_with_answers(points.address, stop, |frame| frame == 1 || frame % 5 == rest);
+        });
+        assert_eq!(recording.code, 0, "{recording}");
+        let shifted = replay(&scratch, &demo, &flags, &build(in_replay, &[]));
+        // Few bytes go out in their frame, so it proves little; but nothing diverged.
+        assert_eq!((shifted.code, &shifted.answer["verdict"]), (3, &"weak".into()), "{shifted}");
+        let (alignment, decoded) = (&shifted.answer["tolerance"]["alignment"], &shifted.answer["tolerance"]["decoded"]);
+        assert_eq!((number(alignment, level), number(alignment, "frames_apart")), (0, 1), "{shifted}");
+        // The crossing needs another datagram, which is in another answer.
+        assert!(number(alignment, "added") <= 1 && number(alignment, "not_sent") <= 1, "{shifted}");
+        assert!(number(alignment, moved) >= 30, "{shifted}");
+        assert_eq!((&decoded["first_discrete"], &decoded["first_beyond"]), (&().into(), &().into()), "{shifted}");
+        let values = number(decoded, "values_shifted");
+        // The frame and the points of each answer, and the crossing on both sides.
+        assert!(values >= 30 && values <= number(decoded, "values"), "{shifted}");
+
+        // Another game is another one in any frame.
+        let pulled = replay(&scratch, &demo, &flags, &build(in_replay, &["-DGRAVITY=0.05f"]));
+        assert_eq!((pulled.code, &pulled.answer["verdict"]), (1, &"diverged".into()), "{pulled}");
+        // No frame is allowed.
+        let strict = points.scratch.write("strict.toml", format!("frames = 0\n{RULES}"));
+        let strict = replay(&scratch, &demo, &["--decoder", &decoder, "--tolerance", &strict], &build(in_replay, &[]));
+        assert_eq!((strict.code, &strict.answer["verdict"]), (1, &"diverged".into()), "{strict}");
+    }
 }
 
 /// Zones read the clock thousands of times and ask for the process's number at the end, both of which say nothing to a peer.

@@ -11,6 +11,7 @@ mod benches;
 mod bisects;
 mod calls;
 mod causes;
+mod counts;
 mod debug;
 mod decoders;
 mod exports;

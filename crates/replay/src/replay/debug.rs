@@ -3,7 +3,7 @@
 use crate::channel::{self, Halted};
 use crate::replay::{ReplayOptions, Replayer};
 use crate::replay_error::ReplayError;
-use crate::report::{Divergence, Progress, ReplayReport};
+use crate::report::{Divergence, Progress, ReplayReport, Timing};
 use crate::run::debugger::{Debugger, DebuggerError};
 use crate::run::stop_place::{StopPlace, StopRecord};
 use crate::verdict::diverged;
@@ -68,8 +68,12 @@ pub fn debug(
         debugger
     };
     let mut debugger = Debugger::new(&mut start);
-    let replay = replayer.replay_with(progress, Some(&mut debugger))?;
+    let mut replay = replayer.replay_with(progress, Some(&mut debugger))?;
     let was_left = debugger.was_left;
+    if stopped.is_some() {
+        // They are those of the person, too.
+        replay.timing = Timing::before_replay(replay.timing.recorded_s);
+    }
     Ok(DebugReport { stopped, replay, was_left })
 }
 

@@ -30,6 +30,9 @@ pub enum DebuggerError {
         /// Error that the system returned.
         error: io::Error,
     },
+    /// What it runs first cannot be written.
+    #[error("cannot write a script for the debugger: {0}")]
+    Script(io::Error),
     /// It ended before it had stopped the server.
     #[error("the debugger ended ({status}) without attaching to process {pid}{}", restriction(*.ptrace_scope))]
     NotAttached {

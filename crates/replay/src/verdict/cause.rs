@@ -2,6 +2,7 @@
 //! for each.
 
 use crate::report::{Cause, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport};
+use prony_demo::tolerance::Alignment;
 use prony_demo::{Class, Op};
 
 /// Most failed calls that are reported as causes.
@@ -45,7 +46,9 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     causes.extend(some(&around.written_by_others, Cause::WrittenByOthers));
     match (around.recorded_build, around.command_given) {
         (Some(false), true) => {
-            causes.extend(clock_reads(report));
+            let alignment = report.tolerance.as_ref().map(|tolerance| &tolerance.alignment);
+            let (added, removed) = (report.counted.clocks_added, report.counted.clocks_removed);
+            causes.extend(alignment.and_then(|alignment| clock_reads(alignment, found.frame, added, removed)));
             if is_rounded(found) {
                 causes.push(Cause::CloseNumbers);
             }
@@ -128,11 +131,12 @@ fn waits_for_threads(found: &Divergence) -> bool {
     found.class == DivergenceClass::Order && Op::from_name(&found.call).is_some_and(|op| op.class() == Class::Thread)
 }
 
-/// Clock reads that were added and skipped, where outputs went out in other frames than recorded.
-fn clock_reads(report: &ReplayReport) -> Option<Cause> {
-    let alignment = &report.tolerance.as_ref()?.alignment;
-    let (added, removed) = (report.counted.clocks_added, report.counted.clocks_removed);
-    (alignment.early + alignment.late > 0 && added + removed > 0).then_some(Cause::ClockReads(added, removed))
+/// Clock reads that were added and skipped, where outputs went out in other frames than recorded before the build diverged.
+/// What it does later, in another state, follows from the divergence.
+fn clock_reads(alignment: &Alignment, diverged_frame: u64, added: u64, removed: u64) -> Option<Cause> {
+    let first = alignment.first_moved.as_ref()?;
+    let is_before = first.frame.min(first.replayed_frame) <= diverged_frame;
+    (is_before && added + removed > 0).then_some(Cause::ClockReads(added, removed))
 }
 
 /// True if the output differs by a number with a fraction that is close to the recorded one.
@@ -143,6 +147,18 @@ fn is_rounded(found: &Divergence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_demo::tolerance::Moved;
+
+    #[test]
+    fn clock_reads_are_no_cause_of_what_differs_before_an_output_moves() {
+        let mut alignment = Alignment::default();
+        assert_eq!(clock_reads(&alignment, 248, 534, 995), None);
+        let first = Moved { frame: 355, replayed_frame: 354, record: 17_927, process: 0, peer: String::new() };
+        alignment.add_moved(first);
+        assert_eq!(clock_reads(&alignment, 248, 534, 995), None);
+        assert_eq!(clock_reads(&alignment, 354, 534, 995), Some(Cause::ClockReads(534, 995)));
+        assert_eq!(clock_reads(&alignment, 355, 0, 0), None);
+    }
 
     #[test]
     fn names_that_differ_by_a_number_are_distinguished_from_others() {

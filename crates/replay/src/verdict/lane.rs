@@ -7,6 +7,7 @@
 use super::align::{Step, align};
 use prony_decoder::Field;
 use prony_demo::tolerance::Ports;
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::mem::take;
 
@@ -58,6 +59,11 @@ impl Group {
         self.pairs.iter().filter_map(|&(was, is)| Some((recorded.get(was)?, replayed.get(is)?)))
     }
 
+    /// Whether the build sent the pairs of this group earlier than recorded (`Less`), in their frame, or later.
+    pub(super) fn shift(&self) -> Ordering {
+        self.pairs().next().map_or(Ordering::Equal, |(was, is)| is.frame.cmp(&was.frame))
+    }
+
     fn add(&mut self, was: Option<Output>, is: Option<Output>) {
         let places = (self.sides[0].len(), self.sides[1].len());
         if was.is_some() && is.is_some() {
@@ -75,6 +81,8 @@ pub(super) struct Lane {
     sides: [VecDeque<Output>; 2],
     /// The first frame differs by more than is allowed within it.
     is_uneven: bool,
+    /// Outputs before those that wait, which are compared once it is known what follows them.
+    pub(super) held: Option<Group>,
 }
 
 impl Lane {
@@ -85,7 +93,7 @@ impl Lane {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.sides.iter().all(VecDeque::is_empty)
+        self.held.is_none() && self.sides.iter().all(VecDeque::is_empty)
     }
 
     /// The outputs of the first frame, if both sides have some in it and it is not known that they differ. What differs by more than

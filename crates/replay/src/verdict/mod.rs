@@ -1,6 +1,7 @@
 //! What a build did beside what was recorded: where the two part, how far, and why.
 
 mod align;
+mod around;
 mod lane;
 pub(crate) mod sockets;
 pub(crate) mod tolerated;

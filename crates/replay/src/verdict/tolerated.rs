@@ -6,6 +6,7 @@
 
 use crate::run::decoder::{Decoder, DecoderError, Side};
 use crate::run::{Observed, ObservedKind};
+use crate::verdict::around::Around;
 use crate::verdict::lane::{Group, Lane, Output};
 use crate::verdict::sockets::{Socket, Sockets, Unexcused, beyond, messages};
 use prony_decoder::{Datagram, Decoded, Direction, Field, Value};
@@ -25,6 +26,10 @@ const MOST_PARTIAL: usize = 1024;
 
 /// What a value that a rule names counts in an alignment; others count 1.
 const TOLERATED: f64 = 0.1;
+
+/// What a value costs that differs, beside one that only one side has: outputs in neighbouring frames may have nothing but the names of
+/// their fields in common, such as those with the number of their frame.
+const SAME_NAME: f64 = 0.9;
 
 /// What each frame costs that two outputs are apart: less than one value of thousands.
 const FRAME_APART: f64 = 1e-4;
@@ -103,6 +108,8 @@ struct Turn {
 struct Compared {
     /// Values that were compared.
     values: u64,
+    /// Of these, values that differ because their output went out in another frame.
+    shifted: u64,
     differences: Vec<(FieldComparison, UnlikeField)>,
     /// Outputs without fields: places in the group, recorded and replayed.
     bytes: Vec<(Option<usize>, Option<usize>)>,
@@ -192,6 +199,8 @@ struct Judge<'a> {
     turns: BTreeMap<Peer, Turn>,
     partial: BTreeMap<Peer, [Vec<Sent>; 2]>,
     lanes: BTreeMap<Peer, Lane>,
+    /// What a decoder found in the outputs to a peer that were compared last.
+    before: HashMap<Peer, Group>,
     /// No output has differed so far.
     is_untouched: bool,
     first: Option<((u64, u64), Unlike)>,
@@ -216,6 +225,7 @@ impl<'a> Judge<'a> {
             turns: BTreeMap::new(),
             partial: BTreeMap::new(),
             lanes: BTreeMap::new(),
+            before: HashMap::new(),
             is_untouched: true,
             first: None,
         })
@@ -369,12 +379,12 @@ impl<'a> Judge<'a> {
             let ports = lane.ports;
             loop {
                 while let Some(group) = lane.first_frame(|was, is| self.cost(ports, was, is)) {
-                    let compared = self.compare(&peer, ports, &group);
+                    let compared = self.compare(&peer, ports, &group, None);
                     let is_within = |(found, _): &(_, _)| matches!(found, FieldComparison::Allowed { .. });
                     if self.is_untouched
                         || compared.differences.iter().all(is_within) && self.has_alike_bytes(ports, &group, &compared)
                     {
-                        self.add(&peer, ports, &group, compared)?;
+                        self.take(&peer, &mut lane, group, Some(compared))?;
                     } else {
                         lane.put_back(group);
                     }
@@ -384,15 +394,54 @@ impl<'a> Judge<'a> {
                     break;
                 }
                 for group in settled {
-                    let compared = self.compare(&peer, ports, &group);
-                    self.add(&peer, ports, &group, compared)?;
+                    self.take(&peer, &mut lane, group, None)?;
                 }
+            }
+            if now.is_none() {
+                self.release(&peer, &mut lane, None)?;
             }
             if !lane.is_empty() {
                 self.lanes.insert(peer, lane);
             }
         }
         Ok(())
+    }
+
+    /// Counts a group, at once or, where its frame may explain what differs, once the one behind it is known. `compared`: the group
+    /// on its own, if that is known.
+    fn take(
+        &mut self,
+        peer: &Peer,
+        lane: &mut Lane,
+        group: Group,
+        compared: Option<Compared>,
+    ) -> Result<(), JudgeError> {
+        self.release(peer, lane, Some(&group))?;
+        if group.shift().is_ne() || self.before.get(peer).is_some_and(|before| before.shift().is_ne()) {
+            lane.held = Some(group);
+            return Ok(());
+        }
+        let compared = compared.unwrap_or_else(|| self.compare(peer, lane.ports, &group, None));
+        self.add(peer, lane.ports, &group, compared)?;
+        self.keep(peer, group);
+        Ok(())
+    }
+
+    /// Compares and counts the group that a lane holds, if there is one.
+    fn release(&mut self, peer: &Peer, lane: &mut Lane, behind: Option<&Group>) -> Result<(), JudgeError> {
+        let Some(held) = lane.held.take() else { return Ok(()) };
+        let around = Around::new(self.before.get(peer), &held, behind);
+        let compared = self.compare(peer, lane.ports, &held, Some(&around));
+        self.add(peer, lane.ports, &held, compared)?;
+        self.keep(peer, held);
+        Ok(())
+    }
+
+    /// Keeps a group for the one behind it. Bytes are not compared with those of other outputs.
+    fn keep(&mut self, peer: &Peer, group: Group) {
+        if self.decoders.is_some() {
+            self.before.insert(peer.clone(), group);
+        }
     }
 
     /// How little two outputs have in common, from 0 to 1; `None` if they are no pair.
@@ -430,7 +479,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    fn compare(&self, peer: &Peer, ports: Ports, group: &Group) -> Compared {
+    fn compare(&self, peer: &Peer, ports: Ports, group: &Group, around: Option<&Around>) -> Compared {
         let mut compared = Compared::default();
         let [recorded, replayed] = &group.sides;
         let is_opaque =
@@ -443,7 +492,7 @@ impl<'a> Judge<'a> {
         };
         compared.bytes.extend(opaque(0, recorded).into_iter().map(|place| (Some(place), None)));
         compared.bytes.extend(opaque(1, replayed).into_iter().map(|place| (None, Some(place))));
-        self.compare_fields(peer, ports, group, &mut compared);
+        self.compare_fields(peer, ports, group, around, &mut compared);
         compared
     }
 
@@ -486,11 +535,12 @@ impl<'a> Judge<'a> {
             let record = OfRecord { record: place.record, thread: place.thread, op: place.op, fd: peer.1, expected };
             self.judge_bytes(peer.0, place.frame, ports, record, is.map(|output| &output.bytes[..]));
         }
-        if differing + unpaired > 0 && has_same_bytes && compared.differences.is_empty() {
+        if differing + unpaired > 0 && has_same_bytes && compared.differences.is_empty() && compared.shifted == 0 {
             self.drifts.summary.outputs_differing_unseen += differing + unpaired;
         }
         let is_whole = group.sides.iter().all(|outputs| !outputs.is_empty());
         self.drifts.summary.values += if is_whole { compared.values } else { 0 };
+        self.drifts.summary.values_shifted += if is_whole { compared.shifted } else { 0 };
         for (likeness, found) in compared.differences {
             if self.is_untouched {
                 let DifferenceAt { record, field, recorded, replayed, .. } = found.at;
@@ -542,7 +592,14 @@ impl<'a> Judge<'a> {
         });
     }
 
-    fn compare_fields(&self, peer: &Peer, ports: Ports, group: &Group, compared: &mut Compared) {
+    fn compare_fields(
+        &self,
+        peer: &Peer,
+        ports: Ports,
+        group: &Group,
+        around: Option<&Around>,
+        compared: &mut Compared,
+    ) {
         let [recorded, replayed] = &group.sides;
         // The first value of a name on one side belongs to the first one on the other side, the second to the second.
         let mut unmatched: BTreeMap<&str, VecDeque<(&Output, &Value)>> = BTreeMap::new();
@@ -552,6 +609,23 @@ impl<'a> Judge<'a> {
             }
         }
         let mut differs = |output: &Output, name: &str, recorded: Option<&Value>, replayed: Option<&Value>| {
+            let likeness = self.rules.compare_field(ports, name, recorded, replayed);
+            let is_alike = |was: &Value, is: &Value| {
+                is_same(was, is)
+                    || matches!(
+                        self.rules.compare_field(ports, name, Some(was), Some(is)),
+                        FieldComparison::Allowed { .. }
+                    )
+            };
+            if !matches!(likeness, FieldComparison::Allowed { .. })
+                && around.is_some_and(|around| {
+                    around.is_moved() && self.rules.allows_moved(ports, name, recorded, replayed)
+                        || around.explains(name, recorded, replayed, &is_alike)
+                })
+            {
+                compared.shifted += 1;
+                return;
+            }
             let at = DifferenceAt {
                 frame: output.frame,
                 record: output.record,
@@ -562,13 +636,18 @@ impl<'a> Judge<'a> {
                 replayed: replayed.map(shown),
                 within: None,
             };
-            let likeness = self.rules.compare_field(ports, name, recorded, replayed);
             compared.differences.push((likeness, UnlikeField { thread: output.thread, op: output.op, fd: peer.1, at }));
         };
         for output in recorded {
             for field in output.fields.iter().flatten() {
                 compared.values += 1;
-                match unmatched.get_mut(field.name.as_str()).and_then(VecDeque::pop_front) {
+                let found = unmatched.get_mut(field.name.as_str()).and_then(|values| {
+                    // Where events may be in another output, those of one name are not in the same places.
+                    let is_equal = |(_, is): &(_, &Value)| is_same(&field.value, is);
+                    let equal = around.and_then(|_| values.iter().position(is_equal));
+                    values.remove(equal.unwrap_or(0))
+                });
+                match found {
                     Some((_, found)) if is_same(&field.value, found) => {}
                     Some((_, found)) => differs(output, &field.name, Some(&field.value), Some(found)),
                     None => differs(output, &field.name, Some(&field.value), None),
@@ -633,6 +712,7 @@ fn share_of_differing(recorded: &[Field], replayed: &[Field], rules: &Rules, por
     let mut count = |name: &str, was: Option<&Value>, is: Option<&Value>| {
         let is_equal = was.zip(is).is_some_and(|(was, is)| is_same(was, is));
         let (cost, weight) = match rules.compare_field(ports, name, was, is) {
+            FieldComparison::Discrete if was.is_some() && is.is_some() => (SAME_NAME, 1.0),
             FieldComparison::Discrete => (1.0, 1.0),
             FieldComparison::Beyond { .. } => (TOLERATED, TOLERATED),
             FieldComparison::Allowed { .. } => (TOLERATED * TOLERATED, TOLERATED),

@@ -5,6 +5,7 @@ pub mod bisect;
 pub mod capacity;
 pub mod check;
 pub mod compare;
+pub mod count;
 pub mod demo;
 pub mod doctor;
 pub mod hist;

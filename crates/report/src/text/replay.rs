@@ -173,8 +173,14 @@ fn decoded_fields(out: &mut String, found: &DecodedSummary) {
         (found.outputs_opaque, "compared by bytes"),
         (found.outputs_differing_unseen, "with other bytes and the same fields"),
     ];
-    let counts: Vec<String> =
+    let mut counts: Vec<String> =
         counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect();
+    if found.values_shifted > 0 {
+        counts.push(format!(
+            "{} of the frame in which an early or late output went out",
+            count(found.values_shifted, "value")
+        ));
+    }
     if !counts.is_empty() {
         let _ = writeln!(out, "    {}", counts.join(", "));
     }

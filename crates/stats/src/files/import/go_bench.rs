@@ -2,7 +2,8 @@
 //!
 //! `BenchmarkName-8   1000   2339 ns/op   1751.18 MB/s`: name, iterations, then pairs of value and unit. Lines
 //! `key: value` describe what follows, and belong to the identity of a benchmark: where they differ within a file, so do its names. A line that
-//! cannot be read is left out and named. `go test -json` has the same text in its events. With `-count` the values of a package come from one process; several
+//! cannot be read is left out and named. A unit of a benchmark's own (`b.ReportMetric`) is a benchmark beside that of the time, where it is
+//! known which way is better: `Unit p99-ns better=lower` in the file says so. `go test -json` has the same text in its events. With `-count` the values of a package come from one process; several
 //! outputs in one file are several processes.
 #![deny(clippy::indexing_slicing)]
 
@@ -13,10 +14,10 @@ use serde::Deserialize;
 use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
 use crate::files::memory::{self, Exceeded};
 use crate::files::samples::{
-    BYTES, Benchmark, MOST_BYTES, Measured, Metadata, MetadataValue, Run, SamplesError, shown,
+    BYTES, Benchmark, Better, MOST_BYTES, Measured, Metadata, MetadataValue, Run, SamplesError, Subject, Unit, shown,
 };
 
-/// Units that are read; `MB/s` follows from the time and the bytes of an operation.
+/// Units of Go itself; `MB/s` follows from the time and the bytes of an operation.
 const READ: [&str; 4] = ["ns/op", "MB/s", "B/op", "allocs/op"];
 
 /// What each name takes beside its runs: a benchmark with its metadata, and entries in maps.
@@ -30,12 +31,56 @@ struct Line<'a> {
     metrics: Vec<(f64, &'a str)>,
 }
 
+impl Line<'_> {
+    /// The value with this unit.
+    fn of(&self, unit: &str) -> Option<f64> {
+        self.metrics.iter().find(|(_, other)| *other == unit).map(|&(value, _)| value)
+    }
+}
+
 /// Keys that Go itself writes. Others are configuration where a line of them stands at the beginning of a block, as a benchmark may
 /// log what looks like one.
 const OWN_KEYS: [&str; 4] = ["goos", "goarch", "pkg", "cpu"];
 
 /// Lines that are named one by one; of more, their number.
 const LINES_NAMED: usize = 5;
+
+/// What of a benchmark is measured: the time of an operation, or a unit of its own.
+type Identity<'a> = (usize, &'a str, &'a str);
+
+/// The unit of the time that Go measures itself.
+const TIME: &str = "ns/op";
+
+/// Directions of units that lines say: `Unit p99-ns better=lower`.
+#[derive(Default)]
+struct Directions<'a>(BTreeMap<&'a str, Better>);
+
+impl<'a> Directions<'a> {
+    /// Reads a line that says something of a unit; false for other lines.
+    fn read(&mut self, line: &'a str) -> bool {
+        let Some(rest) = line.strip_prefix("Unit ") else { return false };
+        let mut words = rest.split_ascii_whitespace();
+        let Some(unit) = words.next() else { return false };
+        let better = words.find_map(|word| match word.strip_prefix("better=")? {
+            "lower" => Some(Better::Lower),
+            "higher" => Some(Better::Higher),
+            _ => None,
+        });
+        self.0.extend(better.map(|better| (unit, better)));
+        true
+    }
+
+    /// Direction of a unit: as a line says, or that of a rate, a time, or a cost of an operation. `None` where nothing says it.
+    fn of(&self, unit: &str) -> Option<Better> {
+        let is_time = || unit == "ns" || unit.ends_with("-ns") || unit.starts_with("ns/");
+        match self.0.get(unit) {
+            Some(&better) => Some(better),
+            None if unit.ends_with("/s") => Some(Better::Higher),
+            None if is_time() || unit.ends_with("/op") => Some(Better::Lower),
+            None => None,
+        }
+    }
+}
 
 /// True if a text has a line of a benchmark, or begins as the output does.
 pub(super) fn is_go_bench(text: &str) -> bool {
@@ -160,80 +205,122 @@ fn described(configuration: &Configuration<'_>) -> Metadata {
     metadata
 }
 
+/// All runs of a text, and what else it says.
+#[derive(Default)]
+struct Read<'a> {
+    configurations: Configurations<'a>,
+    directions: Directions<'a>,
+    order: Vec<Identity<'a>>,
+    runs: BTreeMap<Identity<'a>, Vec<Run>>,
+    bytes_of: BTreeMap<Identity<'a>, f64>,
+    unread: Vec<String>,
+}
+
+impl<'a> Read<'a> {
+    /// Adds the values of a line, each to the benchmark that it is of.
+    fn add(&mut self, line: &Line<'a>, before: usize, all: usize) -> Result<(), ImportError> {
+        let in_all = |exceeded: Exceeded| ImportError::from(SamplesError::from(exceeded.after(before, all)));
+        let configuration = self.configurations.number();
+        for &(value, unit) in line.metrics.iter().filter(|(_, unit)| *unit == TIME || !READ.contains(unit)) {
+            charge_runs(1).map_err(in_all)?;
+            let identity = (configuration, line.name, unit);
+            let of_benchmark = self.runs.entry(identity).or_default();
+            if of_benchmark.is_empty() {
+                memory::charge(BENCHMARK_BYTES).map_err(in_all)?;
+                self.order.push(identity);
+            }
+            let mut run = if unit == TIME { run(value * 1e-9, line.iterations) } else { Run::of(value) };
+            if unit == TIME {
+                let allocated = |unit| line.of(unit).filter(|value| *value >= 0.0);
+                let measured = Measured {
+                    allocated_bytes: allocated("B/op"),
+                    allocations: allocated("allocs/op"),
+                    ..Measured::default()
+                };
+                run.measured = (measured != Measured::default()).then(|| Box::new(measured));
+                // The bytes of each operation, of which Go reports only the rate: `b.SetBytes`.
+                let rate = line.of("MB/s").filter(|rate| *rate > 0.0);
+                if let Some(bytes) = rate.map(|rate| (rate * 1e6 * value * 1e-9).round()) {
+                    self.bytes_of.entry(identity).or_insert(bytes);
+                }
+            }
+            let mut run = [run];
+            in_process(&mut run, self.configurations.process);
+            of_benchmark.extend(run);
+        }
+        Ok(())
+    }
+
+    /// Names lines and units that are left out.
+    fn note_left_out(&mut self, gathered: &mut Gathered) {
+        let unknown: BTreeSet<&str> = self.order.iter().map(|(_, _, unit)| *unit).collect();
+        let unknown: Vec<&str> =
+            unknown.into_iter().filter(|unit| *unit != TIME && self.directions.of(unit).is_none()).collect();
+        if let Some(first) = unknown.first() {
+            let first = shown(first);
+            let units = unknown.iter().map(|unit| shown(unit)).collect::<Vec<_>>().join(", ");
+            gathered.note(format!(
+                "skipped, as nothing says which way is better: {units}; a line `Unit {first} better=lower` in the file does"
+            ));
+        }
+        let more = self.unread.len().saturating_sub(LINES_NAMED);
+        self.unread.drain(..).take(LINES_NAMED).for_each(|line| gathered.note(line + "; skipped"));
+        if more > 0 {
+            gathered.note(format!("{more} more lines of benchmarks skipped"));
+        }
+    }
+}
+
 fn import_text(text: &str) -> Result<Import, ImportError> {
-    let mut configurations = Configurations { begins_block: true, ..Configurations::default() };
-    let mut order: Vec<(usize, &str)> = Vec::new();
-    let mut runs: BTreeMap<(usize, &str), Vec<Run>> = BTreeMap::new();
-    let mut units: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut bytes_of: BTreeMap<(usize, &str), f64> = BTreeMap::new();
+    let configurations = Configurations { begins_block: true, ..Configurations::default() };
+    let mut read = Read { configurations, ..Read::default() };
     let mut gathered = Gathered::default();
-    let mut unread: Vec<String> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let Some(parsed) = parse(line) else {
             if let Some(name) = line.strip_prefix("--- FAIL: ") {
                 gathered.note(format!("line {}: {} failed", index + 1, shown(name)));
             }
-            configurations.read(line);
+            if !read.directions.read(line) {
+                read.configurations.read(line);
+            }
             continue;
         };
         let line = match parsed {
             Ok(line) => line,
             Err((expected, found)) => {
-                unread.push(format!("line {}: expected {expected}, found {}", index + 1, shown(&found)));
+                read.unread.push(format!("line {}: expected {expected}, found {}", index + 1, shown(&found)));
                 continue;
             }
         };
-        let Some(&(ns, _)) = line.metrics.iter().find(|(_, unit)| *unit == "ns/op") else {
-            gathered.note(format!("line {}: `{}` has no ns/op", index + 1, shown(line.name)));
+        if line.metrics.iter().all(|(_, unit)| *unit != TIME && READ.contains(unit)) {
+            gathered.note(format!("line {}: `{}` has no {TIME}, and no unit of its own", index + 1, shown(line.name)));
             continue;
-        };
-        for (_, unit) in line.metrics.iter().filter(|(_, unit)| !READ.contains(unit)) {
-            *units.entry(unit).or_default() += 1;
         }
-        let read = line.name.as_ptr().addr() - text.as_ptr().addr();
-        let in_all = |exceeded: Exceeded| ImportError::from(SamplesError::from(exceeded.after(read, text.len())));
-        charge_runs(1).map_err(in_all)?;
-        let identity = (configurations.number(), line.name);
-        let all = runs.entry(identity).or_default();
-        if all.is_empty() {
-            memory::charge(BENCHMARK_BYTES).map_err(in_all)?;
-            order.push(identity);
-        }
-        let mut run = run(ns * 1e-9, line.iterations);
-        let of = |unit: &str| line.metrics.iter().find(|(_, other)| *other == unit).map(|&(value, _)| value);
-        let allocated = |unit| of(unit).filter(|value| *value >= 0.0);
-        let measured =
-            Measured { allocated_bytes: allocated("B/op"), allocations: allocated("allocs/op"), ..Measured::default() };
-        run.measured = (measured != Measured::default()).then(|| Box::new(measured));
-        // The bytes of each operation, of which Go reports only the rate: `b.SetBytes`.
-        if let Some(bytes) = of("MB/s").filter(|rate| *rate > 0.0).map(|rate| (rate * 1e6 * ns * 1e-9).round()) {
-            bytes_of.entry(identity).or_insert(bytes);
-        }
-        let mut run = [run];
-        in_process(&mut run, configurations.process);
-        all.extend(run);
+        let before = line.name.as_ptr().addr() - text.as_ptr().addr();
+        read.add(&line, before, text.len())?;
     }
-    if !units.is_empty() {
-        let units = units.keys().map(|unit| shown(unit)).collect::<Vec<_>>().join(", ");
-        gathered.note(format!("only times, bytes and allocations are read; skipped: {units}"));
-    }
-    let more = unread.len().saturating_sub(LINES_NAMED);
-    unread.into_iter().take(LINES_NAMED).for_each(|line| gathered.note(line + "; skipped"));
-    if more > 0 {
-        gathered.note(format!("{more} more lines of benchmarks skipped"));
-    }
-    let threads = common_suffix(order.iter().map(|(_, name)| *name));
+    read.note_left_out(&mut gathered);
+    let Read { configurations, directions, order, mut runs, bytes_of, .. } = read;
+    let threads = common_suffix(order.iter().map(|(_, name, _)| *name));
     let differing = configurations.differing();
     for identity in order {
-        let (configuration, name) = (configurations.all.get(identity.0), identity.1);
+        let (configuration, name, unit) = (configurations.all.get(identity.0), identity.1, identity.2);
+        let Some(better) = directions.of(unit) else { continue };
         let runs = runs.remove(&identity).unwrap_or_default();
         let short = if threads.is_some() { name.rsplit_once('-').map_or(name, |(short, _)| short) } else { name };
         let mut metadata = configuration.map(described).unwrap_or_default();
         metadata.extend(threads.map(|threads| ("gomaxprocs".to_owned(), threads.into())));
         let bytes = bytes_of.get(&identity).and_then(|&bytes| serde_json::Number::from_f64(bytes));
         metadata.extend(bytes.map(|bytes| (BYTES.to_owned(), MetadataValue::Number(bytes))));
-        let full = configuration.map_or_else(|| short.to_owned(), |one| full_name(short, one, &differing));
-        gathered.add(&full, Benchmark { metadata, runs, ..Benchmark::new(&full) });
+        let mut full = configuration.map_or_else(|| short.to_owned(), |one| full_name(short, one, &differing));
+        let mut benchmark = Benchmark { metadata, runs, ..Benchmark::new(&full) };
+        if unit != TIME {
+            full = format!("{full} {unit}");
+            benchmark = Benchmark { name: Benchmark::new(&full).name, unit: Unit::Integer, ..benchmark };
+            let unit = Some(unit.to_owned());
+            benchmark.subject = Some(Subject { metric: unit.clone(), unit, better, ..Subject::default() });
+        }
+        gathered.add(&full, benchmark);
     }
     gathered.finish(Format::GoBench, "no line of a benchmark")
 }

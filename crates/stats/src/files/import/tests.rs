@@ -92,6 +92,32 @@ fn old_files_of_hyperfine_lack_what_came_later() {
 }
 
 #[test]
+fn units_that_a_go_benchmark_made_are_read_where_their_direction_is_known() {
+    let line = |rest: &str| format!("BenchmarkX-8 10 20 ns/op {rest}\n");
+    let text = ["7 p99-ns 3 hits/s 90 hits 5 depth 1 odd\n", "8 p99-ns 4 hits/s 91 hits 6 depth 2 odd\n"].map(line);
+    let text = format!("Unit hits better=higher\nUnit depth better=lower assume=exact\n{}", text.concat());
+    let import = import(text.as_bytes()).expect("it is sound");
+    let read = import.samples.benchmarks.iter().map(|one| {
+        (one.name.as_str(), one.metric(), one.unit_name(), one.better(), one.values().collect::<Vec<f64>>())
+    });
+    assert_eq!(
+        read.collect::<Vec<_>>(),
+        [
+            ("BenchmarkX", "wall", "second", Better::Lower, vec![20e-9, 20e-9]),
+            ("BenchmarkX p99-ns", "p99-ns", "p99-ns", Better::Lower, vec![7.0, 8.0]),
+            ("BenchmarkX hits/s", "hits/s", "hits/s", Better::Higher, vec![3.0, 4.0]),
+            ("BenchmarkX hits", "hits", "hits", Better::Higher, vec![90.0, 91.0]),
+            ("BenchmarkX depth", "depth", "depth", Better::Lower, vec![5.0, 6.0]),
+        ]
+    );
+    let unknown = "skipped, as nothing says which way is better: odd; a line `Unit odd better=lower` in the file does";
+    assert_eq!(import.notes, [unknown]);
+    // Go leaves the time out where the benchmark says so.
+    let alone = super::import(b"BenchmarkX-8 10 7 p99-ns\nBenchmarkX-8 10 8 p99-ns\n").expect("it is sound");
+    assert_eq!(alone.samples.benchmarks.len(), 1);
+}
+
+#[test]
 fn several_outputs_of_go_in_one_text_are_several_processes() {
     let one = "goos: linux\npkg: a/b\nBenchmarkX-8 10 20 ns/op\nBenchmarkX-8 10 21 ns/op\nPASS\nok a/b 1s\n";
     let import = import((one.to_owned() + one).as_bytes()).expect("sound text");

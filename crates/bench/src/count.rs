@@ -1,0 +1,347 @@
+//! Instructions of builds on a demo: counted, not measured.
+//!
+//! A replay has no network, no timers and one order of threads, so it runs the same instructions each time. Callgrind counts them by
+//! function. Several replays of each build show which counts repeat: what threads that wait, hashes of addresses and the like add is
+//! the spread of a function, and a difference between builds counts from beyond the spreads of both.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prony_machine::Interrupt;
+use prony_profile::{CallgrindError, CountedFunction, InstructionCounts};
+use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Verdict};
+
+use crate::demo::{Build, DemoSource};
+
+/// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
+const TOOL: [&str; 5] = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--demangle=no"];
+
+/// Name of the object that a command runs.
+const PROGRAM: &str = "program";
+
+/// A demo, builds, and how often each replays it.
+#[derive(Debug, Clone)]
+pub struct CountOptions {
+    /// The demo that all builds replay.
+    pub demo: DemoSource,
+    /// The builds; the first is compared with each other one. Without a command it is the recorded one.
+    pub builds: Vec<Build>,
+    /// Replays of each build.
+    pub replays: u32,
+    /// Program file of the recorded server.
+    pub recorded: PathBuf,
+}
+
+/// Instructions of all builds.
+#[derive(Debug, Clone)]
+pub struct CountReport {
+    /// In the order of the options.
+    pub builds: Vec<CountedBuild>,
+    /// Frames of a replay.
+    pub frames: u64,
+}
+
+/// Instructions of one build, one for each of its replays.
+#[derive(Debug, Clone)]
+pub struct CountedBuild {
+    /// Name of the build.
+    pub name: String,
+    /// Of the code of the program, which is the object `program`, and its libraries, without directories and versions.
+    pub replays: Vec<InstructionCounts>,
+    /// Instructions of code that is not counted, in the first replay: prony's library, the loader, and code of no file.
+    pub not_counted: u64,
+}
+
+/// Least and greatest count of several replays. What varies is added: by waiting, by trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountRange {
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// A function in two builds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionChange {
+    /// The function.
+    pub function: CountedFunction,
+    /// Instructions in A and in B.
+    pub counts: [CountRange; 2],
+}
+
+/// What two builds differ by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountVerdict {
+    /// No function differs.
+    Equal,
+    /// They differ by less than the spread of their replays, or than the limit.
+    Same,
+    /// B runs more instructions.
+    More,
+    /// B runs fewer.
+    Fewer,
+}
+
+/// Instructions of two builds beside each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountComparison {
+    /// Sums over all functions.
+    pub totals: [CountRange; 2],
+    /// Functions that differ by more than their spread, the largest difference first.
+    pub differing: Vec<FunctionChange>,
+    /// Functions whose count is not the same in all replays of one build, the largest spread first.
+    pub varying: Vec<FunctionChange>,
+}
+
+/// Error of counting.
+#[derive(Debug, thiserror::Error)]
+pub enum CountError {
+    /// A build cannot be replayed.
+    #[error("cannot replay {} against `{name}`: {error}", demo.display())]
+    Replay {
+        /// Path of the demo.
+        demo: PathBuf,
+        /// Name of the build.
+        name: String,
+        /// Error of the replay.
+        error: Box<ReplayError>,
+    },
+    /// A build left the recording: its instructions are those of other work.
+    #[error("`{name}` diverged from {}", demo.display())]
+    Diverged {
+        /// Path of the demo.
+        demo: PathBuf,
+        /// Name of the build.
+        name: String,
+        /// What the replay found.
+        report: Box<ReplayReport>,
+    },
+    /// What the tool wrote is not as expected.
+    #[error("cannot read what Callgrind wrote of `{name}`: {error}")]
+    Read {
+        /// Name of the build.
+        name: String,
+        /// The line.
+        error: CallgrindError,
+    },
+    /// The tool wrote nothing.
+    #[error("Callgrind wrote nothing of `{0}`")]
+    Nothing(String),
+    /// A directory for what the tool writes cannot be made or read.
+    #[error("cannot keep counts in a temporary directory: {0}")]
+    Directory(io::Error),
+}
+
+impl CountRange {
+    fn over(counts: impl Iterator<Item = u64>) -> CountRange {
+        let range = CountRange { min: u64::MAX, max: 0 };
+        counts.fold(range, |range, count| CountRange { min: range.min.min(count), max: range.max.max(count) })
+    }
+
+    /// From the least to the greatest.
+    pub fn spread(self) -> u64 {
+        self.max.saturating_sub(self.min)
+    }
+}
+
+impl FunctionChange {
+    /// Instructions that B runs more, where both have their least.
+    pub fn difference(&self) -> i64 {
+        difference(self.counts)
+    }
+
+    fn spread(&self) -> u64 {
+        widest(self.counts)
+    }
+}
+
+fn widest(ranges: [CountRange; 2]) -> u64 {
+    ranges.map(CountRange::spread).into_iter().max().unwrap_or_default()
+}
+
+fn difference([a, b]: [CountRange; 2]) -> i64 {
+    i64::try_from(i128::from(b.min) - i128::from(a.min)).unwrap_or(i64::MAX)
+}
+
+impl CountComparison {
+    /// Compares two builds.
+    pub fn of(a: &CountedBuild, b: &CountedBuild) -> CountComparison {
+        let all =
+            a.replays.iter().chain(&b.replays).flat_map(InstructionCounts::functions).map(|(function, _)| function);
+        let functions: BTreeSet<&CountedFunction> = all.collect();
+        let changes = functions.into_iter().map(|function| FunctionChange {
+            function: function.clone(),
+            counts: [a, b].map(|build| CountRange::over(build.replays.iter().map(|counts| counts.of(function)))),
+        });
+        let changes: Vec<FunctionChange> = changes.collect();
+        let mut differing: Vec<FunctionChange> =
+            changes.iter().filter(|change| change.difference().unsigned_abs() > change.spread()).cloned().collect();
+        differing.sort_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
+        let mut varying: Vec<FunctionChange> = changes.into_iter().filter(|change| change.spread() > 0).collect();
+        varying.sort_by_key(|change| std::cmp::Reverse(change.spread()));
+        let totals = [a, b].map(|build| CountRange::over(build.replays.iter().map(InstructionCounts::total)));
+        CountComparison { totals, differing, varying }
+    }
+
+    /// Instructions that B runs more.
+    pub fn difference(&self) -> i64 {
+        difference(self.totals)
+    }
+
+    /// How far replays of one build differ, of the build of which they differ more.
+    pub fn spread(&self) -> u64 {
+        widest(self.totals)
+    }
+
+    /// The verdict; a share of A's instructions below `limit` is no difference.
+    pub fn verdict(&self, limit: f64) -> CountVerdict {
+        let least = (limit * self.totals[0].min as f64) as u64;
+        match self.difference() {
+            0 if self.differing.is_empty() => CountVerdict::Equal,
+            difference if difference.unsigned_abs() <= self.spread().max(least) => CountVerdict::Same,
+            difference if difference > 0 => CountVerdict::More,
+            _ => CountVerdict::Fewer,
+        }
+    }
+}
+
+/// Counts the instructions of all builds. `progress` gets the name of the build and the number of its replay before each.
+///
+/// # Errors
+/// [`CountError`], of the first build that fails.
+pub fn count(
+    options: &CountOptions,
+    interrupt: Option<&Interrupt>,
+    progress: &mut dyn FnMut(&str, u32),
+) -> Result<CountReport, CountError> {
+    let mut report = CountReport { builds: Vec::new(), frames: 0 };
+    let recorded = fs::canonicalize(&options.recorded).ok();
+    for build in &options.builds {
+        let mut counted = CountedBuild { name: build.name.clone(), replays: Vec::new(), not_counted: 0 };
+        let program = build.command.first().map_or_else(|| recorded.clone(), |word| program_file(word));
+        for number in 1..=options.replays {
+            progress(&build.name, number);
+            let directory = tempfile::tempdir().map_err(CountError::Directory)?;
+            let found = replay(options, build, directory.path(), interrupt)?;
+            let mut counts = read(build, directory.path())?;
+            let others = counts.keep(is_counted);
+            let counts = counts.renamed(|object| common_name(object, program.as_deref()));
+            counted.not_counted = if number == 1 { others } else { counted.not_counted };
+            counted.replays.push(counts);
+            report.frames = found.frames;
+        }
+        report.builds.push(counted);
+    }
+    Ok(report)
+}
+
+/// True for the program and its libraries. The loader looks through prony's library too, and that has no file.
+fn is_counted(object: &str) -> bool {
+    let name = object.rsplit('/').next().unwrap_or(object);
+    !(object == "???" || name.starts_with("ld-linux") || name.starts_with("vgpreload_"))
+}
+
+/// File of a program that a command names, behind all links.
+fn program_file(word: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(word);
+    if path.components().count() > 1 {
+        return fs::canonicalize(path).ok();
+    }
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&search).map(|directory| directory.join(path)).find(|path| path.is_file())?;
+    fs::canonicalize(found).ok()
+}
+
+/// What an object is called in every build: the program has another path there, and libraries other directories and versions.
+fn common_name(object: &str, program: Option<&Path>) -> String {
+    if program == Some(Path::new(object)) {
+        return PROGRAM.to_owned();
+    }
+    let name = object.rsplit('/').next().unwrap_or(object);
+    name.find(".so").and_then(|at| name.get(..at + 3)).unwrap_or(name).to_owned()
+}
+
+fn replay(
+    options: &CountOptions,
+    build: &Build,
+    directory: &Path,
+    interrupt: Option<&Interrupt>,
+) -> Result<ReplayReport, CountError> {
+    let file = directory.join("%p.out");
+    let file = format!("--callgrind-out-file={}", file.display());
+    let under = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
+    let replay =
+        ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
+    let (demo, name) = (&options.demo.path, &build.name);
+    let report = prony_replay::replay(&replay, &mut |_| {}).map_err(|error| CountError::Replay {
+        demo: demo.clone(),
+        name: name.clone(),
+        error: Box::new(error),
+    })?;
+    match report.verdict {
+        Verdict::Diverged => {
+            Err(CountError::Diverged { demo: demo.clone(), name: name.clone(), report: Box::new(report) })
+        }
+        _ => Ok(report),
+    }
+}
+
+/// Instructions of all processes of a replay.
+fn read(build: &Build, directory: &Path) -> Result<InstructionCounts, CountError> {
+    let mut counts = InstructionCounts::default();
+    for entry in fs::read_dir(directory).map_err(CountError::Directory)? {
+        let bytes = entry.and_then(|entry| fs::read(entry.path())).map_err(CountError::Directory)?;
+        // A process that ends by `exec` leaves its file empty.
+        if bytes.is_empty() {
+            continue;
+        }
+        let read = InstructionCounts::read(&bytes);
+        counts.add(read.map_err(|error| CountError::Read { name: build.name.clone(), error })?);
+    }
+    match counts.total() {
+        0 => Err(CountError::Nothing(build.name.clone())),
+        _ => Ok(counts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(replays: &[&str]) -> CountedBuild {
+        let read = |lines: &&str| {
+            InstructionCounts::read(format!("events: Ir\nob=/s\n{lines}").as_bytes()).expect("it is sound")
+        };
+        CountedBuild { name: "s".to_owned(), replays: replays.iter().map(read).collect(), not_counted: 0 }
+    }
+
+    #[test]
+    fn what_repeats_is_compared_to_the_last_instruction() {
+        let a = build(&["fn=f\n1 100000\nfn=wait\n1 10\n", "fn=f\n1 100000\nfn=wait\n1 14\n"]);
+        let b = build(&["fn=f\n1 100100\nfn=wait\n1 12\n", "fn=f\n1 100100\nfn=wait\n1 10\n"]);
+        let compared = CountComparison::of(&a, &b);
+        let [change] = compared.differing.as_slice() else { panic!("{compared:?}") };
+        assert_eq!((change.function.symbol.as_str(), change.difference()), ("f", 100));
+        let varying: Vec<&str> = compared.varying.iter().map(|change| change.function.symbol.as_str()).collect();
+        assert_eq!(varying, ["wait"]);
+        let limits = [0.0, 0.000_5, 0.002].map(|limit| compared.verdict(limit));
+        assert_eq!(limits, [CountVerdict::More, CountVerdict::More, CountVerdict::Same]);
+        assert_eq!(CountComparison::of(&b, &a).verdict(0.0), CountVerdict::Fewer);
+        let own = CountComparison::of(&a, &a);
+        assert_eq!((own.verdict(0.0), own.differing.len()), (CountVerdict::Equal, 0));
+    }
+
+    #[test]
+    fn code_of_prony_and_of_the_loader_is_left_out() {
+        let counted = ["/usr/bin/redis-server", "/lib/libc.so.6", "???", "/lib64/ld-linux-x86-64.so.2"].map(is_counted);
+        assert_eq!(counted, [true, true, false, false]);
+        let program = Some(Path::new("/new/server"));
+        let names = ["/new/server", "/old/libx-2.so.1.3", "/bin/sh"].map(|object| common_name(object, program));
+        assert_eq!(names, ["program", "libx-2.so", "sh"]);
+        assert!(!is_counted("/usr/libexec/valgrind/vgpreload_core-amd64-linux.so"));
+    }
+}

@@ -1,0 +1,52 @@
+//! Flags of `prony count`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::bench::percent;
+use super::{DemoLimits, FileArgs, TrustArgs};
+
+const COUNT_EXAMPLES: &str = "\
+Examples:
+  prony count match.demo
+  prony count match.demo './server-old +map dm1' './server-new +map dm1'
+  prony count match.demo --fail-above 0.5% ./old ./new
+
+Each build replays the demo several times under Callgrind, which needs valgrind. Instructions of the program and its libraries are
+counted, by function; those of prony's library, of the loader and of generated code are not. Replays do the same work, so most counts
+repeat to the last digit on any machine, under any load; what varies by itself is shown, and is no difference.
+
+Exit codes:
+  0  no build runs more instructions than the first, or not by more than --fail-above
+  1  a build does
+  2  could not run, or a build diverges";
+
+/// Count the instructions of builds on a demo, and compare them exactly.
+#[derive(Debug, Args)]
+#[command(after_help = COUNT_EXAMPLES)]
+pub struct CountArgs {
+    /// Demo that every build replays
+    #[arg(value_name = "DEMO")]
+    pub demo: PathBuf,
+    /// Server commands, each in one argument; others are compared with the first [default: the recorded one]
+    #[arg(value_name = "COMMAND")]
+    pub commands: Vec<String>,
+    /// Replays of each build: what differs between them varies by itself
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// Report a build as a finding if it runs this much more than the first
+    #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]
+    pub fail_above: f64,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    #[command(flatten)]
+    pub limits: DemoLimits,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

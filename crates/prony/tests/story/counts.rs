@@ -1,0 +1,92 @@
+//! `prony count`: instructions of two builds on one demo, to the last one.
+
+use crate::calls::compiled;
+use prony_testing::recording::Server;
+use prony_testing::recording::{Stop, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// Answers that are recorded.
+const QUESTIONS: usize = 60;
+
+/// Asks until all answers are there.
+fn ask(address: SocketAddr, stop: &Stop) {
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    client.set_read_timeout(Some(Duration::from_millis(200))).expect("a time limit");
+    let mut answered = 0;
+    stop.until(|| {
+        let _ = client.send_to(b"question", address);
+        answered += usize::from(client.recv_from(&mut [0; 512]).is_ok());
+        answered >= QUESTIONS
+    });
+}
+
+#[test]
+fn one_round_more_in_a_function_is_found_and_named() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, again, more] =
+        [&["-g"][..], &["-g", "-fno-ident"], &["-g", "-DMORE=1"]].map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    let [old, again, more] = [old, again, more].map(|build| format!("{build} {port}"));
+    let count = |arguments: &[&str]| scratch.prony(&[&["count", "story.demo", "--runs", "2"], arguments].concat());
+
+    // Another file with the same code.
+    let equal = count(&[&old, &again, "--json"]);
+    assert_eq!(equal.code, Some(0), "{equal:?}");
+    let answer = equal.json();
+    let compared = &answer["comparisons"][0];
+    assert!(["equal", "same"].iter().any(|verdict| compared["verdict"] == *verdict), "{compared}");
+    let of = |build: usize, symbol: &str| {
+        let functions = answer["builds"][build]["functions"].as_array().expect("a list");
+        let found = functions.iter().find(|one| one["symbol"] == symbol && one["object"] == "program");
+        found.unwrap_or_else(|| panic!("no {symbol}"))["instructions"].clone()
+    };
+    for symbol in ["gather", "weigh"] {
+        assert_eq!(of(0, symbol), of(1, symbol));
+        assert_eq!(of(0, symbol)[0], of(0, symbol)[1], "it repeats");
+    }
+
+    let found = count(&[&old, &more, "--json", "--fail-above", "0.001%"]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    let compared = &found.json()["comparisons"][0];
+    assert_eq!(compared["verdict"], "more", "{compared}");
+    let differing = compared["differing"].as_array().expect("a list");
+    let own: Vec<&serde_json::Value> = differing.iter().filter(|one| one["object"] == "program").collect();
+    assert_eq!(own.len(), 1, "{compared}");
+    assert_eq!(own[0]["symbol"], "weigh", "{compared}");
+    // A round is a load, an addition, a store and the end of the loop.
+    let rounds = own[0]["difference"].as_i64().expect("a number");
+    assert!(rounds >= 3 * QUESTIONS as i64 && rounds <= 10 * QUESTIONS as i64, "{rounds}");
+
+    // The other way round it is fewer, which is no finding; and a limit may be above the difference.
+    for arguments in [[more.as_str(), &old, "--fail-above", "0.001%"], [&old, &more, "--fail-above", "5%"]] {
+        let output = count(&arguments);
+        assert_eq!(output.code, Some(0), "{output:?}");
+    }
+    let text = count(&[&old, &more, "--fail-above", "0.001%"]).stdout;
+    assert!(text.contains("  weigh ") && text.contains("B runs "), "{text}");
+    assert!(text.ends_with("a count is no time: it says nothing of caches, branches and waits\n"), "{text}");
+}
+
+#[test]
+fn a_build_that_diverges_is_not_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-diverge");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let old = compiled(&scratch, "counted.c", &[]);
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    // It never asks for what the recorded server read.
+    let output = scratch.prony(&["count", "story.demo", "--runs", "1", "sleep 0"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("`sleep 0` diverged from story.demo"), "{output:?}");
+    assert!(output.stderr.contains("`prony replay story.demo -- sleep 0` shows where"), "{output:?}");
+    let missing = scratch.prony(&["count", "story.demo", "--runs", "0"]);
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+}
