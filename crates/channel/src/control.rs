@@ -2,13 +2,14 @@
 
 use crate::divergence::{FAILURES, Failure, RETURNED, Report, Returned};
 use crate::feed::Feed;
+use crate::halt::Halt;
 use crate::scan::Scan;
 use crate::word::{Flag, Line, SharedBytes, StateWord, layout, states};
 use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d2");
 
 states! {
     /// Task of the library in this server.
@@ -119,6 +120,8 @@ pub struct Control {
     pub program: SharedBytes<PROGRAM_BYTES>,
     /// Replay under a tool: path of the script that is the build; empty for a program.
     pub script: SharedBytes<PROGRAM_BYTES>,
+    /// Replay: the thread that waits for a debugger.
+    pub halt: Halt,
 }
 
 layout!(Control, 3854528, {
@@ -128,7 +131,7 @@ layout!(Control, 3854528, {
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
-    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384,
+    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

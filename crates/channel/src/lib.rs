@@ -33,6 +33,7 @@ mod areas;
 mod control;
 mod divergence;
 mod feed;
+mod halt;
 mod own_state;
 mod scan;
 mod tape;
@@ -53,10 +54,11 @@ pub use divergence::{
     Report, ReportState, Returned, Stop, StopKind, UNFINISHED, WINDOW_BYTES,
 };
 pub use feed::{Feed, NO_PROCESS, QUARTERS, SMALLEST_WINDOW};
+pub use halt::{Halt, HaltState};
 pub use own_state::{OWN_STATE_CALLS, own_state_bit};
 pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};
 pub use tape::{
-    CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,
+    CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, HALT, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,
 };
 pub use ticks::ticks;
 pub use word::{Flag, Line, SharedBytes, State, StateWord};

@@ -11,7 +11,7 @@ use crate::word::layout;
 ///
 /// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:
 /// `time` is the turn that begins with the record, or [`NO_TURN`]; and `op`
-/// may carry [`FRAME_END`].
+/// may carry [`FRAME_END`] and [`HALT`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TapeHead {
@@ -68,5 +68,7 @@ pub const FRAME_END: u16 = 0x4000;
 pub const TAKEN: u16 = 0x8000;
 /// Flag in a tape record's `op`, set by the player: the build took a part of its bytes; `aux` then holds their number.
 pub const PARTLY: u16 = 0x2000;
+/// Flag in a tape record's `op`: the thread that comes to the record waits for a debugger.
+pub const HALT: u16 = 0x1000;
 /// Bits of a tape record's `op` that are the call's number.
-pub const OP_MASK: u16 = 0x1fff;
+pub const OP_MASK: u16 = 0x0fff;

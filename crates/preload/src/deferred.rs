@@ -15,6 +15,7 @@ use super::handlers::{self, SIGNALS};
 use super::stack;
 use super::state::{errno, set_errno};
 use super::thread::{PASS_THROUGH, PassThrough, REPLAYING, Thread, this};
+use super::trap::Trap;
 use libc::{c_int, c_long, c_void, itimerspec, sigaction, sigevent, siginfo_t, sigset_t, timespec, ucontext_t};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -29,7 +30,9 @@ const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 pub const SET_BYTES: usize = 8;
 
 /// Signals by which the kernel reports raw system calls and queries of the processor: blocked, they end the process.
-const OURS: u64 = 1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1);
+pub fn ours() -> u64 {
+    bit(libc::SIGSYS) | bit(Trap::of_process().signal)
+}
 
 /// First of the real-time signals, which are queued however often they are sent.
 const FIRST_QUEUED: c_int = 32;
@@ -61,7 +64,7 @@ pub unsafe fn bits(set: *const sigset_t) -> u64 {
 ///
 /// # Safety
 /// As for [`bits`].
-unsafe fn change(set: *mut sigset_t, with: impl FnOnce(u64) -> u64) {
+pub unsafe fn change(set: *mut sigset_t, with: impl FnOnce(u64) -> u64) {
     // SAFETY: as for `bits`.
     unsafe {
         let signals = with(bits(set));
@@ -165,7 +168,7 @@ pub type Wrapper = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 /// The action by which the kernel calls this function with the stack and the mask that the server chose.
 pub fn wrapped(mut action: sigaction, function: Wrapper) -> sigaction {
     // SAFETY: the set is one.
-    unsafe { change(&mut action.sa_mask, |all| all & !OURS) };
+    unsafe { change(&mut action.sa_mask, |all| all & !ours()) };
     action.sa_sigaction = function as *const () as usize;
     action.sa_flags |= libc::SA_SIGINFO;
     // The kernel calls for a deferred signal twice.
@@ -301,7 +304,7 @@ unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo
             sent = send_again(signal, info);
             if sent {
                 let _pass_through = PassThrough::enter();
-                let meanwhile = mask & !(bit(signal) | OURS);
+                let meanwhile = mask & !(bit(signal) | ours());
                 libc::syscall(libc::SYS_rt_sigsuspend, &raw const meanwhile, SET_BYTES);
             } else if (*thread).blocked_for_call {
                 change_mask(libc::SIG_UNBLOCK, bit(signal));
@@ -346,7 +349,7 @@ pub unsafe fn masked(
                 each((*pending).load(Ordering::Relaxed) & bits(&set), |signal| {
                     release(thread, signal, BETWEEN, wrapper)
                 });
-                change(&mut set, |all| all & !OURS);
+                change(&mut set, |all| all & !ours());
             }
             match how {
                 libc::SIG_UNBLOCK => change(&mut set, |all| all & !deferred()),

@@ -22,6 +22,7 @@ mod thread;
 mod vetted;
 mod widths;
 // Words for the person, and facts for the process outside.
+mod halt;
 mod report;
 mod slots;
 // Recording.
@@ -41,6 +42,7 @@ mod programs;
 mod returned;
 mod sanitizer;
 mod tool;
+mod trap;
 // Replaying.
 mod player;
 // Threads and processes that come and go.

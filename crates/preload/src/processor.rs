@@ -3,7 +3,7 @@
 //!
 //! The process outside finds the instructions in the objects of this one. The first byte of each is replaced by a
 //! breakpoint, and the handler of SIGTRAP does what the instruction would have done, or answers from the tape. It is an
-//! `int3`, not an invalid instruction: hypervisors have a look at those.
+//! `int3`, not an invalid instruction, which hypervisors have a look at: that is only for a debugger.
 //!
 //! A signal takes two microseconds on some machines. Where a time stamp is read and what stands behind may move, a jump
 //! takes the place of both (`detour`).
@@ -23,6 +23,7 @@ use super::recorder::{self, Piece};
 use super::report::{self, Text};
 use super::state::{control, errno, mode, set_errno};
 use super::thread::{self, PASS_THROUGH, PassThrough, RECORDING, REPLAYING, Thread};
+use super::trap::Trap;
 use super::{handlers, notes, search};
 use libc::{c_int, c_void, greg_t};
 use prony_channel::{SITES, ScanState, Site};
@@ -34,8 +35,6 @@ use std::arch::x86::{__cpuid_count, __rdtscp, _rdtsc};
 use std::arch::x86_64::{__cpuid_count, __rdtscp, _rdtsc};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-const BREAKPOINT: u8 = 0xcc;
 
 /// What an instruction queries of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +57,7 @@ struct Instruction {
     /// Bytes of that register that are written.
     width: u8,
     length: u8,
-    /// Bytes that a jump may take the place of, 0 for a breakpoint.
+    /// Bytes that a jump may take the place of, 0 for a trap.
     room: u8,
     /// Its first byte, which a breakpoint takes the place of.
     first: u8,
@@ -116,7 +115,7 @@ static LISTS: Lists = Lists {
     current: AtomicUsize::new(0),
 };
 
-/// The handler of SIGTRAP is ours.
+/// The handler of the trap's signal is ours.
 static CATCHES: AtomicBool = AtomicBool::new(false);
 /// Where the loader reports that objects have come or gone, 0 before the first `dlopen`.
 static LOADER: AtomicUsize = AtomicUsize::new(0);
@@ -138,9 +137,9 @@ fn find(address: usize) -> Option<Instruction> {
     list.get(at).copied().flatten().filter(|it| it.address == address)
 }
 
-/// True if handlers of SIGTRAP are kept by this library and not by the kernel.
-pub fn catches() -> bool {
-    CATCHES.load(Ordering::Relaxed)
+/// True if handlers of this signal are kept by this library and not by the kernel.
+pub fn catches(signal: c_int) -> bool {
+    CATCHES.load(Ordering::Relaxed) && signal == Trap::of_process().signal
 }
 
 /// The objects were searched for the first time: says in the demo that what they ask is recorded.
@@ -170,7 +169,7 @@ pub fn watch_loading() {
         }
         OBJECTS.store(objects(debug), Ordering::Relaxed);
         catch();
-        if !write((*debug).notifier, &[BREAKPOINT]) {
+        if !write((*debug).notifier, Trap::of_process().bytes()) {
             LOADER.store(0, Ordering::Relaxed);
             notes::uncovered(&[b"processor instructions of plugins are not recorded: the loader cannot be watched"]);
         }
@@ -287,7 +286,7 @@ pub fn follow() {
 /// What stands there is ours. No instruction that is followed begins with either.
 unsafe fn is_changed(address: usize) -> bool {
     // SAFETY: the caller passes a site in code that is mapped.
-    unsafe { [BREAKPOINT, detour::jump(0, 0)[0]].contains(&(address as *const u8).read()) }
+    unsafe { Trap::of_process().stands_at(address) || (address as *const u8).read() == detour::jump(0, 0)[0] }
 }
 
 /// Makes the server's code leave for ours: by a jump where there is room for one.
@@ -300,17 +299,17 @@ unsafe fn leave(from: &Instruction) -> bool {
         {
             return write(from.address, &detour::jump(from.address, detour));
         }
-        write(from.address, &[BREAKPOINT])
+        write(from.address, Trap::of_process().bytes())
     }
 }
 
-/// Gives the instructions back that breakpoints have taken the place of: what they ask is not recorded any more. Jumps stay, as
-/// more than a byte cannot be changed while threads run it.
+/// Gives the instructions back whose first byte breakpoints have taken the place of: what they ask is not recorded any more. Jumps
+/// stay, as more than a byte cannot be changed while threads run it.
 pub fn give_back() {
     for found in current().iter().flatten() {
         // SAFETY: the list has instructions of code that is mapped; one byte is changed.
         unsafe {
-            if (found.address as *const u8).read() == BREAKPOINT {
+            if Trap::of_process().stands_at(found.address) {
                 write(found.address, &[found.first]);
             }
         }
@@ -403,7 +402,7 @@ fn say(what: &'static [u8], address: usize, covered: bool) {
     }
 }
 
-/// Takes SIGTRAP over; a handler that the server has for it is called for every trap that is not ours.
+/// Takes the trap's signal over; a handler that the server has for it is called for every trap that is not ours.
 fn catch() {
     // SAFETY: the handler has the shape that the flags say; sets and actions live across the calls.
     unsafe {
@@ -411,34 +410,33 @@ fn catch() {
             return;
         }
         let _pass_through = PassThrough::enter();
+        let signal = Trap::of_process().signal;
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = trapped as *const () as usize;
         // Not on the stack of the server if it has another one for handlers: that of a coroutine may be small.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
         let mut before: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGTRAP, &action, &mut before);
-        handlers::set_taken_over(libc::SIGTRAP, before);
+        libc::sigaction(signal, &action, &mut before);
+        handlers::set_taken_over(signal, before);
         let mut own: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut own);
-        libc::sigaddset(&mut own, libc::SIGTRAP);
+        libc::sigaddset(&mut own, signal);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &own, std::ptr::null_mut());
     }
 }
 
-/// Called by the kernel, behind the breakpoint.
+/// Called by the kernel, at the trap or behind it.
 unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: called by the kernel for SIGTRAP with details and context of this shape. Where the function that was left
+    // SAFETY: called by the kernel for the trap's signal with details and context of this shape. Where the function that was left
     // for returns to stands on top of the stack.
     unsafe {
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let address = registers[registers::IP] as usize - 1;
-        // What a process sends says otherwise.
-        let breakpoint = [SI_KERNEL, TRAP_BRKPT].contains(&(*info).si_code);
-        if let Some(found) = find(address).filter(|_| breakpoint) {
+        let address = Trap::of_process().raised_at(info, registers[registers::IP] as usize);
+        if let Some(found) = address.and_then(find) {
             answer(&found, registers);
-            registers[registers::IP] = (address + usize::from(found.length)) as greg_t;
-        } else if breakpoint && address == LOADER.load(Ordering::Relaxed) {
+            registers[registers::IP] = (found.address + usize::from(found.length)) as greg_t;
+        } else if address.is_some_and(|address| address == LOADER.load(Ordering::Relaxed)) {
             loaded();
             // The function does nothing but return.
             let stack = registers[registers::SP];
@@ -450,11 +448,6 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         set_errno(before);
     }
 }
-
-/// The kernel's word for a breakpoint.
-const SI_KERNEL: c_int = 0x80;
-/// Valgrind's word for it, and that of kernels of other architectures (sigaction(2)).
-const TRAP_BRKPT: c_int = 1;
 
 type Registers = registers::All;
 

@@ -1,5 +1,6 @@
 //! Report of a divergence: its facts go into the control area, then the process ends.
 
+use super::halt;
 use super::state::{control, index};
 use super::thread::{PASS_THROUGH, Thread};
 use prony_channel::{CALLER_BYTES, OP_MASK, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
@@ -150,6 +151,7 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
         report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
         describe_callers(report);
         report.state.store(ReportState::Complete, Ordering::Release);
+        halt::wait(thread, finding.op as u32, finding.fd, finding.record);
         libc::_exit(0)
     }
 }

@@ -39,7 +39,7 @@ pub unsafe fn change(
     unsafe {
         let place = signal as usize;
         let taken_over = match signal {
-            libc::SIGTRAP => processor::catches(),
+            libc::SIGTRAP | libc::SIGILL => processor::catches(signal),
             libc::SIGSYS => raw_calls::catches(),
             _ => false,
         };
@@ -75,8 +75,7 @@ pub unsafe fn change(
         let failed = match requested {
             None => real(signal, new, old),
             Some(mut installed) => {
-                libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
-                libc::sigdelset(&mut installed.sa_mask, libc::SIGTRAP);
+                deferred::change(&mut installed.sa_mask, |all| all & !deferred::ours());
                 if state::mode() == REPLAYING {
                     // Nothing real may end or interrupt a replay; ignored children would not be waited for.
                     let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;

@@ -3,6 +3,7 @@
 //! A thread may wait for one that waits for it, without a call that is hooked: for a lock inside libc
 //! or of its own make, or in a loop that looks at a variable.
 
+use super::halt;
 use super::state::{control, index, is_under_tool};
 use libc::timespec;
 use prony_channel::{self as channel, PROCESSES};
@@ -47,6 +48,9 @@ impl Stuck {
 
     /// True when it is given up.
     pub fn is_sure(&self) -> bool {
+        if halt::has_begun() {
+            return false;
+        }
         let slower = if is_under_tool() { SLOWER_UNDER_TOOL } else { 1 };
         self.asleep >= LOOKS_ASLEEP * slower || self.looks >= LOOKS * slower
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod bisect;
 mod count;
+mod debug;
 mod doctor;
 pub mod limits;
 mod load;
@@ -25,6 +26,7 @@ use prony_text::Untrusted;
 pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
 pub use count::CountArgs;
+pub use debug::{DebugArgs, GdbArgs};
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
@@ -62,7 +64,7 @@ pub struct Cli {
 
 /// Verbs by what they are for, in the order of the help page.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Record and replay", &["record", "replay", "demo", "count", "bisect"]),
+    ("Record and replay", &["record", "replay", "debug", "demo", "count", "bisect"]),
     ("Measure", &["bench", "selftest", "profile"]),
     ("Samples", &["compare", "stats", "hist", "check"]),
     ("Machine", &["machine", "limits", "doctor"]),
@@ -152,6 +154,8 @@ pub enum Verb {
     Record(RecordArgs),
     /// Replay a demo against a build and compare every byte it sends
     Replay(ReplayArgs),
+    /// Stop a build in gdb at a frame, a record or the divergence of a replay
+    Debug(Box<DebugArgs>),
     /// Inspect, convert or check a demo
     Demo(DemoArgs),
     /// Measure commands and report which is faster

@@ -18,6 +18,7 @@ mod bisect;
 mod cli;
 mod compare;
 mod count;
+mod debug;
 mod demo;
 mod doctor;
 mod exit;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     let answered = match cli.verb {
         Verb::Record(args) => record::run(&args, record::start, |args| replay::start(args, None)),
         Verb::Replay(args) => replay::run(&args, replay::start),
+        Verb::Debug(args) => debug::run(&args),
         Verb::Demo(demo) => match demo.verb {
             DemoVerb::Info(args) => demo::info::run(&args),
             DemoVerb::Dump(args) => demo::dump::run(&args),

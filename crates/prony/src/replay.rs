@@ -11,8 +11,8 @@ use prony_bench::CommandLine;
 use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
-    AcceptOptions, Cause, ComparisonOptions, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions,
-    ReplayReport, StateError, StateOptions, TapeError, ToolRun, TrustOptions, Verdict, WeakReason,
+    AcceptOptions, Cause, ComparisonOptions, DebuggerError, DecoderError, DivergenceClass, OverlayError, ReplayError,
+    ReplayOptions, ReplayReport, StateError, StateOptions, TapeError, ToolRun, TrustOptions, Verdict, WeakReason,
 };
 use prony_report::{json, text};
 
@@ -62,6 +62,9 @@ pub fn run(
         eprintln!("warning: {warning}");
     }
     if let Some(hint) = hint(args, &report) {
+        eprintln!("hint: {hint}");
+    }
+    if let Some(hint) = debug_hint(args, &report) {
         eprintln!("hint: {hint}");
     }
     Ok(exit(&report))
@@ -156,6 +159,17 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     }
 }
 
+/// The command that opens a debugger at a divergence, as a phrase; `None` where the player did not stop the build.
+pub fn debug_hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
+    let is_stopped = |class| {
+        use DivergenceClass::{EarlyExit, Input, LateExit, Order, Output, UnrecordedCall};
+        matches!(class, Output | Order | UnrecordedCall | EarlyExit | LateExit | Input)
+    };
+    let is_exact = args.comparison.tolerance.is_none() && args.comparison.decoder.is_none();
+    let found = report.divergence.as_ref().filter(|found| is_exact && is_stopped(found.class))?;
+    (!found.backtrace.is_empty()).then(|| format!("`{}` opens gdb there", steps::debug_command(args)))
+}
+
 /// Program and arguments of a decoder.
 fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
     let command = CommandLine::split(text).map_err(|error| {
@@ -174,15 +188,15 @@ fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// Runs the build on the demo.
+/// Options of the library for these arguments.
 ///
 /// # Errors
-/// What kept it from running.
-pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+/// A decoder or a tool that is no command; signals that cannot be caught.
+pub fn options(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayOptions, Failure> {
     let decoder = args.comparison.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let under = args.execution.under.as_deref().map(tool).transpose()?.unwrap_or_default();
-    let options = ReplayOptions {
+    Ok(ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
         environment: args.execution.env.clone(),
@@ -206,12 +220,21 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         files: (&args.files).into(),
         limits: args.limits.into(),
         stop: Some(interrupt.flag()),
-    };
+    })
+}
+
+/// Runs the build on the demo.
+///
+/// # Errors
+/// What kept it from running.
+pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+    let options = options(args, rules)?;
     let mut line = ProgressLine::new(!options.show_output);
     prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
 }
 
-fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
+/// The error of a replay, with the next step.
+pub fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
     let cannot = || Failure::new(format!("cannot replay {}: {error}", args.demo.display()));
     match error {
         ReplayError::Demo(error) | ReplayError::Tape(TapeError::Demo(error)) => {
@@ -276,11 +299,32 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
             "the build overwrites memory that is not its own: probably a \
                                                       stray pointer",
         ),
+        ReplayError::Tape(TapeError::NoFrame { .. } | TapeError::NoRecord { .. }) => cannot().hint(
+            "`prony demo frames` lists the frames, `prony demo dump` the records",
+        ),
+        ReplayError::Debugger(error) => debugger(error),
         ReplayError::Interrupted
         | ReplayError::Tape(TapeError::Interrupted)
         | ReplayError::State(_)
         | ReplayError::WorkingDirectory(_)
         | ReplayError::System { .. } => cannot(),
+    }
+}
+
+fn debugger(error: &DebuggerError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        DebuggerError::Start { program, .. } => failure.hint(format!(
+            "install it (`apt install {}`), or name another one with --debugger",
+            Path::new(program).file_name().unwrap_or_default().to_string_lossy()
+        )),
+        DebuggerError::NotAttached { ptrace_scope: Some(2..), .. } => {
+            failure.hint("run as root, or allow it with `sudo sysctl kernel.yama.ptrace_scope=1`")
+        }
+        DebuggerError::NotAttached { .. } => {
+            failure.hint("its message is above; containers need the capability CAP_SYS_PTRACE for it")
+        }
+        DebuggerError::Demo(_) | DebuggerError::Script(_) | DebuggerError::Wait(_) => failure,
     }
 }
 

@@ -78,6 +78,10 @@ const ROWS: &[Row] = &[
         "count",
         &[&["DEMO", "./HOSTILE"], &["DEMO", "'HOSTILE'", "--json"], &["DEMO", "/bin/true 'HOSTILE"], &["BROKEN"]],
     ),
+    (
+        "debug",
+        &[&["DEMO", "--divergence", "--", "./HOSTILE"], &["DEMO", "--frame", "HOSTILE"], &["BROKEN", "--record", "1"]],
+    ),
     ("completions", &[&["HOSTILE"]]),
     ("doctor", &[]),
     ("man", &[]),

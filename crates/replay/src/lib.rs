@@ -37,6 +37,7 @@ pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::stop::{StopError, stop_recording};
 pub use record::{RecordError, RecordOptions, exit_text, record};
+pub use replay::debug::{DebugReport, Stopped, debug};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, ReplayOptions, Replayer, SLOWER_UNDER_TOOL, StateOptions,
     TrustOptions, replay,
@@ -48,7 +49,9 @@ pub use report::{
     ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo, Unrecorded, Verdict, Warning,
     WeakReason,
 };
+pub use run::debugger::DebuggerError;
 pub use run::decoder::{DecoderError, Side};
+pub use run::stop_place::StopPlace;
 pub use run::tape::TapeError;
 #[doc(hidden)]
 pub use run::tape::lay_out_demo;

@@ -1,5 +1,7 @@
 //! Replaying: a build on a demo, as often as requested, and what it came to.
 
+pub(crate) mod debug;
+
 use crate::channel::ClockShift;
 use crate::files::known::KnownDemos;
 use crate::files::layout::LayoutError;
@@ -15,11 +17,13 @@ use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
     ToolRun, Verdict, Warning, WeakReason,
 };
+use crate::run::debugger::Debugger;
 use crate::run::decoder::DecoderError;
 use crate::run::printed::Printed;
 use crate::run::sockets;
+use crate::run::stop_place::StopPlace;
 use crate::run::tape::{Tape, TapeError};
-use crate::run::{Build, Ending, Observed, ObservedKind, Outcome, RunError, Setup, run_once};
+use crate::run::{Build, Callbacks, Ending, Observed, ObservedKind, Outcome, RunError, Setup, run_once};
 use crate::server::environment::{self, Filter, Origin, Withheld};
 use crate::server::facts::flags_lacking;
 use crate::server::launch::EBADF;
@@ -287,9 +291,14 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
+        Replayer::open_at(options, None)
+    }
+
+    /// The same, with a place at which replays stop for a debugger.
+    fn open_at(options: &'a ReplayOptions, place: Option<StopPlace>) -> Result<Replayer<'a>, ReplayError> {
         Replayer::with(options, |demo, file, program| {
             let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-            let tape = Tape::of(demo, file, options.limits.memory_bytes, options.stop.as_deref());
+            let tape = Tape::of(demo, file, options.limits.memory_bytes, options.stop.as_deref(), place);
             let tape = Arc::new(tape.map_err(|error| match error {
                 TapeError::Interrupted => ReplayError::Interrupted,
                 error => ReplayError::Tape(error),
@@ -416,6 +425,14 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn replay(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
+        self.replay_with(progress, None)
+    }
+
+    fn replay_with(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        mut debugger: Option<&mut Debugger<'_>>,
+    ) -> Result<ReplayReport, ReplayError> {
         let Replayer { options, demo, tape, build, .. } = self;
         let (program, cwd) = (&build.program, &build.cwd);
         let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
@@ -482,7 +499,8 @@ impl<'a> Replayer<'a> {
             };
             let _left = sockets::UnusedPaths::of(&tape.sockets, cwd);
             let began = SystemTime::now();
-            let outcome = run_once(&setup, tape, &state.mounts, &mut show)
+            let mut callbacks = Callbacks { progress: &mut show, debugger: debugger.as_deref_mut() };
+            let outcome = run_once(&setup, tape, &state.mounts, &mut callbacks)
                 .map_err(|broken| run_failed(broken, &program.path, !state.mounts.is_empty()))?;
             if !outcome.attached {
                 return Err(not_attached(build));
@@ -589,6 +607,7 @@ fn run_failed(broken: RunError, program: &Path, has_mounts: bool) -> ReplayError
     let program = program.display().to_string();
     match broken {
         RunError::Interrupted => ReplayError::Interrupted,
+        RunError::Debugger(error) => ReplayError::Debugger(error),
         RunError::Tape(error) => ReplayError::Tape(error),
         RunError::Channel(fault) => ReplayError::Channel { program, fault },
         RunError::System(error) => match error.raw_os_error() {

@@ -3,6 +3,7 @@
 use crate::channel::Fault;
 use crate::files::regular;
 use crate::files::state::StateError;
+use crate::run::debugger::DebuggerError;
 use crate::run::decoder::DecoderError;
 use crate::run::tape::TapeError;
 use crate::server::program::ProgramError;
@@ -75,6 +76,9 @@ pub enum ReplayError {
     /// The decoder does not do what a decoder does.
     #[error(transparent)]
     Decoder(DecoderError),
+    /// The debugger could not be attached.
+    #[error(transparent)]
+    Debugger(DebuggerError),
     /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,

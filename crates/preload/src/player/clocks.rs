@@ -4,9 +4,9 @@ use super::frames::{end_frame, start_frame};
 use super::resync::{at_end, find, reach};
 use super::turns::wait_turn;
 use super::window::{extend, go_on, has_next, settle_in_time};
-use super::{CallResult, class, count, next, number, pass_taken, step};
+use super::{CallResult, class, count, halt_at, next, number, pass_taken, step};
 use crate::thread::Thread;
-use prony_channel::{FRAME_END, OP_MASK, TAKEN};
+use prony_channel::{FRAME_END, HALT, OP_MASK, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 
 /// The value of a clock, in nanoseconds.
@@ -15,7 +15,8 @@ pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let record = (*thread).cursor;
-        let meets = |record: *const Head| (*record).op & (OP_MASK | TAKEN) == op as u16 && (*record).aux == clock;
+        let meets =
+            |record: *const Head| (*record).op & (OP_MASK | TAKEN | HALT) == op as u16 && (*record).aux == clock;
         if record < (*thread).end && meets(record) {
             (*thread).cursor = record.byte_add(HEAD_BYTES);
             count!(thread, records, 1);
@@ -42,6 +43,7 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
             at_end(thread);
         }
         let mut record = (*thread).cursor;
+        halt_at(thread, record);
         // Another clock's reads may stand in front.
         while (record < (*thread).end || extend(thread)) && class(record) == Some(Class::Clock) {
             if number(record) == op as u16 && (*record).aux == clock && (*record).op & TAKEN == 0 {
@@ -89,6 +91,7 @@ pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<CallResult> {
                 while (*thread).cursor < record {
                     pass_clock(thread);
                 }
+                halt_at(thread, record);
                 keep(last_reading(thread, op), record);
                 return Some(CallResult { head: record });
             }
@@ -138,6 +141,7 @@ pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
                     pass_clock(thread);
                 } else if may_be_passed(record) {
                     wait_turn(thread, record);
+                    halt_at(thread, record);
                     count!(thread, records, 1);
                     step(thread, record);
                 } else {
@@ -157,6 +161,7 @@ pub(super) unsafe fn pass_clock(thread: *mut Thread) {
     // has seen that one stands at the cursor.
     unsafe {
         let record = (*thread).cursor;
+        halt_at(thread, record);
         if (*record).op & TAKEN == 0 {
             if let Some(place) = clock_place(number(record), (*record).aux) {
                 (*thread).clocks[place] = (*record).ret;

@@ -27,6 +27,7 @@ pub use result::{CallResult, Given};
 use super::addresses;
 use super::deferred::{self, BETWEEN, UNBLOCKED};
 use super::descriptors;
+use super::halt;
 use super::report::{self, Finding};
 use super::slots;
 use super::state::{self, control, index, slot};
@@ -34,8 +35,8 @@ use super::thread::{self, PASS_THROUGH, Thread};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_channel::{
-    self as channel, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, ProcessState, Stop, StopKind, TAKEN,
-    TAPE_FD, TapeHead, TapeStream,
+    self as channel, FRAME_END, FrameTime, HALT, NO_THREAD, NO_TURN, OP_MASK, PARTLY, ProcessState, Stop, StopKind,
+    TAKEN, TAPE_FD, TapeHead, TapeStream,
 };
 use prony_demo::{Class, Head, Op, PartKind, Parts};
 pub use resync::take_sent;
@@ -280,13 +281,30 @@ pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -
 unsafe fn taken(thread: *mut Thread, record: *mut Head) -> CallResult {
     // SAFETY: the block is the calling thread's own, and the caller passes a record that is whole and in memory.
     unsafe {
-        if (*record).op & FRAME_END != 0 {
+        let marks = (*record).op & (FRAME_END | HALT);
+        if marks & FRAME_END != 0 {
             end_frame(thread);
         }
         if (*thread).ordered && record == (*thread).cursor {
             wait_turn(thread, record);
         }
+        if marks & HALT != 0 {
+            halt_at(thread, record);
+        }
         CallResult { head: record }
+    }
+}
+
+/// Waits for a debugger at a record, if it is the one at which one is to be attached. A call that passes over it waits as well.
+#[cold]
+#[inline(never)]
+unsafe fn halt_at(thread: *mut Thread, record: *mut Head) {
+    // SAFETY: the block is the calling thread's own, and the caller passes a record that is whole and in memory.
+    unsafe {
+        if (*record).op & HALT != 0 {
+            (*record).op &= !HALT;
+            halt::wait(thread, number(record).into(), (*record).fd, (*record).order);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::clocks::skip_clocks;
 use super::compare::{self, Run, Sending};
 use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
-use super::{CallResult, class, count, end_process, next, number, replay_signal, step, taken};
+use super::{CallResult, class, count, end_process, halt_at, next, number, replay_signal, step, taken};
 use crate::descriptors;
 use crate::pids;
 use crate::report::{self, Finding};
@@ -214,6 +214,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
         if (*thread).ordered {
             wait_turn(thread, record);
         }
+        halt_at(thread, record);
         step(thread, record);
     }
 }

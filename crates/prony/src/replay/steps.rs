@@ -24,7 +24,15 @@ const NO_TERMINAL: i32 = 25;
 
 /// The command that explains this replay.
 pub(super) fn command(args: &ReplayArgs) -> String {
-    let mut line = format!("prony replay --explain {}", args.demo.display());
+    with_build(args, format!("prony replay --explain {}", args.demo.display()))
+}
+
+/// The command that opens a debugger where this replay diverged.
+pub(super) fn debug_command(args: &ReplayArgs) -> String {
+    with_build(args, format!("prony debug {} --divergence", args.demo.display()))
+}
+
+fn with_build(args: &ReplayArgs, mut line: String) -> String {
     if !args.command.is_empty() {
         line.push_str(" --");
         for word in &args.command {

@@ -12,6 +12,7 @@ mod bisects;
 mod calls;
 mod causes;
 mod counts;
+mod debug;
 mod decoders;
 mod exports;
 mod failures;

@@ -5,6 +5,7 @@
 
 mod clock;
 mod feed;
+mod halts;
 mod memory;
 mod readings;
 mod rings;
@@ -14,6 +15,7 @@ pub(crate) mod merge;
 
 pub(crate) use clock::Moment;
 pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
+pub(crate) use halts::Halted;
 use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{
     CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, ring_offset, windows_bytes,

@@ -1,8 +1,10 @@
 //! Single replay: a build on a tape, until it ends, diverges or starves.
 
+pub(crate) mod debugger;
 mod directory;
 mod order;
 pub(crate) mod sockets;
+pub(crate) mod stop_place;
 pub(crate) mod tape;
 mod windows;
 
@@ -16,6 +18,7 @@ use crate::channel::{
 };
 use crate::files::mount::Mount;
 use crate::report::Doing;
+use crate::run::debugger::{Debugger, DebuggerError};
 use crate::run::tape::{Source, Tape, TapeError};
 use crate::run::windows::{FeedError, Feeding};
 use crate::server::goes_on::exit_of;
@@ -77,7 +80,17 @@ pub(crate) enum RunError {
     Channel(Fault),
     /// The demo could not be unpacked any further.
     Tape(TapeError),
+    /// The debugger does not do what a debugger does.
+    Debugger(DebuggerError),
     Interrupted,
+}
+
+/// What is called while a replay runs.
+pub(crate) struct Callbacks<'a, 'd> {
+    /// Called a few times a second with the number of records so far.
+    pub(crate) progress: &'a mut dyn FnMut(u64),
+    /// Attached to the thread that comes to the stop of the tape, or diverges before.
+    pub(crate) debugger: Option<&'a mut Debugger<'d>>,
 }
 
 impl From<io::Error> for RunError {
@@ -226,7 +239,7 @@ fn watch(
     server: &mut Launched,
     feeding: Option<&Feeding>,
     observed: &mut Observations,
-    progress: &mut dyn FnMut(u64),
+    callbacks: &mut Callbacks<'_, '_>,
 ) -> Result<Watched, RunError> {
     let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
     let start = Instant::now();
@@ -235,6 +248,11 @@ fn watch(
     let (mut window, mut over_at) = (None, None);
     loop {
         let status = server.wait_for(interval)?;
+        if let Some((debugger, halted)) = callbacks.debugger.as_deref_mut().zip(channel.halted()) {
+            // Whatever it takes a person: no watchdog, and signals of the terminal are the debugger's.
+            let broken = debugger.attach(channel, &halted).err().map(RunError::Debugger);
+            return Ok(Watched { status: server.wait_for(Duration::ZERO)?, starved: None, broken });
+        }
         let mut broken = None;
         if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             broken = Some(RunError::Interrupted);
@@ -254,10 +272,12 @@ fn watch(
         let records = channel.progress().wrapping_add(feeding.map_or(0, Feeding::progress));
         if now.duration_since(shown_at) > Duration::from_millis(200) {
             shown_at = now;
-            progress(channel.counted().records);
+            (callbacks.progress)(channel.counted().records);
         }
         let has_tool = setup.build.tool.is_some();
-        let is_over = channel.divergence().is_some() || has_tool && is_complete(tape, channel);
+        // A thread that has diverged is about to wait for the debugger.
+        let has_diverged = channel.divergence().is_some() && callbacks.debugger.is_none();
+        let is_over = has_diverged || has_tool && is_complete(tape, channel);
         if is_over {
             // A tool reports on the build once that has ended.
             let over_at = *over_at.get_or_insert(now);
@@ -292,7 +312,7 @@ pub(crate) fn run_once(
     setup: &Setup,
     tape: &Tape,
     mounts: &[Mount],
-    progress: &mut dyn FnMut(u64),
+    callbacks: &mut Callbacks<'_, '_>,
 ) -> Result<Outcome, RunError> {
     let tapes = match &tape.source {
         Source::Whole(file) => Tapes::Whole(file),
@@ -306,6 +326,9 @@ pub(crate) fn run_once(
     }
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
+    if callbacks.debugger.is_some() {
+        channel.want_halt();
+    }
     let tool = setup.build.tool.as_ref();
     if let Some(tool) = tool {
         channel.wait_for(&tool.started);
@@ -334,13 +357,14 @@ pub(crate) fn run_once(
     let limit = most_observed(tape);
     let mut observed = Observations { merger: Merger::default(), all: Vec::new(), bytes: 0, limit };
     let Watched { status, starved, mut broken } =
-        watch(setup, tape, &mut channel, &mut server, feeding.as_ref(), &mut observed, progress)?;
+        watch(setup, tape, &mut channel, &mut server, feeding.as_ref(), &mut observed, callbacks)?;
     let wall_s = start.elapsed().as_secs_f64();
     if setup.tolerant && broken.is_none() {
         broken = observed.gather(&mut channel).err();
     }
     let complete = is_complete(tape, &channel);
     server.kill_group();
+    let ran_on = status.is_none();
     let status = match status {
         Some(status) => status,
         None => loop {
@@ -363,6 +387,13 @@ pub(crate) fn run_once(
     // The status of a tool says nothing of a build that got to the end, or that the tool ended.
     let by_tool = undisturbed && tool.is_some() && !complete && status.signal().is_none() && !channel.ended(0);
     let undisturbed = undisturbed && !by_tool && !(tool.is_some() && complete);
+    // The debugger was left, or ended the server.
+    let mut left = false;
+    if let Some(debugger) = callbacks.debugger.as_deref_mut().filter(|debugger| debugger.was_attached) {
+        left = undisturbed && !complete && (ran_on || status.signal() == Some(libc_sigkill()));
+        debugger.was_left = left;
+    }
+    let undisturbed = undisturbed && !left;
     Ok(Outcome {
         exit: exit_of(status),
         ended_by_tool: by_tool,

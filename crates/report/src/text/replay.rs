@@ -1,7 +1,7 @@
 //! The answer of a replay in the terminal.
 
 pub mod causes;
-mod divergence;
+pub(super) mod divergence;
 
 use std::fmt::Write;
 use std::path::Path;

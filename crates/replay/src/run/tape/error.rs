@@ -31,6 +31,22 @@ pub enum TapeError {
     /// The demo is not what it was a moment ago.
     #[error("the demo changed while it was replayed")]
     Changed,
+    /// The demo has no such frame.
+    #[error("expected a frame below {frames}, found frame {frame}")]
+    NoFrame {
+        /// Frame that was requested.
+        frame: u64,
+        /// Number of frames that the demo has.
+        frames: u64,
+    },
+    /// The demo has no such record.
+    #[error("process {process} has no call at record {record} or behind it")]
+    NoRecord {
+        /// Index of the process in the recording, from 0.
+        process: u16,
+        /// Record that was requested.
+        record: u64,
+    },
     /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,

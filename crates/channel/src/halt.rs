@@ -1,0 +1,43 @@
+//! Halt of a replay: a thread that waits for a debugger.
+
+use crate::word::{Flag, StateWord, layout, states};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+states! {
+    /// State of a [`Halt`].
+    pub enum HaltState {
+        /// No thread has come to the place yet.
+        Absent = 0,
+        /// A thread writes where it is.
+        Begun = 1,
+        /// The thread waits. What is written can be read.
+        Waiting = 2,
+        /// A debugger has stopped the thread, which goes on once the debugger lets it.
+        Released = 3,
+    }
+}
+
+/// Place at which the first thread that comes there waits for a debugger.
+#[repr(C)]
+pub struct Halt {
+    /// A debugger will be attached: at the record of the tape that has [`crate::HALT`], or at a divergence before it.
+    pub wanted: Flag,
+    /// State of the halt. What follows belongs to the thread that changed it from [`HaltState::Absent`].
+    pub state: StateWord<HaltState>,
+    /// Index of the process in the recording, from 0.
+    pub process: AtomicU32,
+    /// Number of the thread within its process, from 0.
+    pub thread: AtomicU32,
+    /// Kernel's id of the process (PID).
+    pub pid: AtomicI32,
+    /// Kernel's id of the thread (TID).
+    pub tid: AtomicI32,
+    /// Number of the call that stands at the record.
+    pub op: AtomicU32,
+    /// Descriptor of the call, or -1.
+    pub fd: AtomicI32,
+    /// Record of the process.
+    pub record: AtomicU64,
+}
+
+layout!(Halt, 40, { wanted: 0, state: 4, process: 8, thread: 12, pid: 16, tid: 20, op: 24, fd: 28, record: 32, });

@@ -1,0 +1,97 @@
+//! A debugger on a replay: attached once a thread waits for it, and waited for until it ends.
+
+use crate::channel::{Channel, Divergence, Halted};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::process::Child;
+use std::time::Duration;
+
+/// Starts a debugger on the thread that waits. What the build found there, where it diverged, comes with it.
+pub(crate) type StartDebugger<'a> = dyn FnMut(&Halted, Option<Divergence>) -> Result<Child, DebuggerError> + 'a;
+
+/// Debugger that a replay is stopped for.
+pub(crate) struct Debugger<'a> {
+    start: &'a mut StartDebugger<'a>,
+    /// True once it was attached.
+    pub(crate) was_attached: bool,
+    /// True if the build had not ended on its own when the debugger did.
+    pub(crate) was_left: bool,
+}
+
+/// Error of a debugger.
+#[derive(Debug, thiserror::Error)]
+pub enum DebuggerError {
+    /// It cannot be started.
+    #[error("cannot start `{program}`: {error}")]
+    Start {
+        /// Name of the program.
+        program: String,
+        /// Error that the system returned.
+        error: io::Error,
+    },
+    /// What it runs first cannot be written.
+    #[error("cannot write a script for the debugger: {0}")]
+    Script(io::Error),
+    /// It ended before it had stopped the server.
+    #[error("the debugger ended ({status}) without attaching to process {pid}{}", restriction(*.ptrace_scope))]
+    NotAttached {
+        /// Kernel's id of the process (PID).
+        pid: i32,
+        /// Exit status of the debugger.
+        status: std::process::ExitStatus,
+        /// Value of `/proc/sys/kernel/yama/ptrace_scope`, if the kernel has that.
+        ptrace_scope: Option<u8>,
+    },
+    /// The demo could not be read for what stands at the place.
+    #[error(transparent)]
+    Demo(#[from] prony_demo::DemoError),
+    /// The debugger could not be waited for.
+    #[error("cannot wait for the debugger: {0}")]
+    Wait(io::Error),
+}
+
+fn restriction(scope: Option<u8>) -> String {
+    scope.filter(|&scope| scope > 1).map(|scope| format!("; kernel.yama.ptrace_scope is {scope}")).unwrap_or_default()
+}
+
+/// Interval at which the thread is examined that a debugger is about to stop.
+const LOOK: Duration = Duration::from_millis(2);
+
+impl<'a> Debugger<'a> {
+    pub(crate) fn new(start: &'a mut StartDebugger<'a>) -> Debugger<'a> {
+        Debugger { start, was_attached: false, was_left: false }
+    }
+
+    /// Starts the debugger on the thread that waits, and returns when it has ended.
+    pub(crate) fn attach(&mut self, channel: &Channel, halted: &Halted) -> Result<(), DebuggerError> {
+        let mut debugger = (self.start)(halted, channel.divergence())?;
+        while !is_stopped(halted) {
+            if let Some(status) = debugger.try_wait().map_err(DebuggerError::Wait)? {
+                return Err(DebuggerError::NotAttached { pid: halted.pid, status, ptrace_scope: ptrace_scope() });
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.was_attached = true;
+        channel.release();
+        debugger.wait().map(drop).map_err(DebuggerError::Wait)
+    }
+}
+
+impl fmt::Debug for Debugger<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Debugger").field("was_attached", &self.was_attached).finish_non_exhaustive()
+    }
+}
+
+/// True once a debugger has stopped the thread, so that it runs no instruction before the debugger lets it.
+fn is_stopped(halted: &Halted) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/task/{}/status", halted.pid, halted.tid)).unwrap_or_default();
+    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    // `t`: stopped by a tracer (proc(5)).
+    of("TracerPid:").is_some_and(|pid| pid != "0") && of("State:").is_some_and(|state| state.starts_with('t'))
+}
+
+fn ptrace_scope() -> Option<u8> {
+    fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?.trim().parse().ok()
+}

@@ -1,0 +1,67 @@
+/* A server that answers questions, which it asks itself, for ROUNDS datagrams: one stops in its functions with a debugger.
+ *
+ *   answered ROUNDS
+ *
+ * With -DOTHER_ANSWER the answer of round 7 differs. With -DCHILD a child process does all of it. With -DSTAMPS the processor's
+ * time stamps are in the answers.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef STAMPS
+#include <x86intrin.h>
+#endif
+
+/* Not inlined: backtraces name them. */
+__attribute__((noinline)) void send_answer(int fd, long round) {
+    char text[64];
+    long value = round * 3;
+#ifdef OTHER_ANSWER
+    if (round == 7)
+        value++;
+#endif
+#ifdef STAMPS
+    unsigned int processor;
+    value += (long)(__rdtscp(&processor) & 0xffff);
+#endif
+    int length = snprintf(text, sizeof text, "answer %ld is %ld", round, value);
+    if (send(fd, text, (size_t)length, 0) != length)
+        perror("send");
+}
+
+__attribute__((noinline)) void take_turn(int fd, long round) {
+    char question[64];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    send_answer(fd, round);
+    struct pollfd question_there = {.fd = fd, .events = POLLIN};
+    if (poll(&question_there, 1, -1) != 1 || recv(fd, question, sizeof question, 0) < 0)
+        perror("recv");
+}
+
+int main(int count, char **arguments) {
+    long rounds = count > 1 ? atol(arguments[1]) : 10;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+#ifdef CHILD
+    pid_t child = fork();
+    if (child > 0)
+        return waitpid(child, NULL, 0) == child ? 0 : 1;
+#endif
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0 || connect(fd, (struct sockaddr *)&address, size) != 0) {
+        perror("socket");
+        return 1;
+    }
+    for (long round = 0; round < rounds; round++)
+        take_turn(fd, round);
+    return 0;
+}
