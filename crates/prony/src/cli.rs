@@ -26,7 +26,7 @@ use prony_text::Untrusted;
 pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
 pub use count::CountArgs;
-pub use debug::{DebugArgs, GdbArgs};
+pub use debug::DebugArgs;
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};

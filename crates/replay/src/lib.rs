@@ -49,7 +49,7 @@ pub use report::{
     ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo, Unrecorded, Verdict, Warning,
     WeakReason,
 };
-pub use run::debugger::DebuggerError;
+pub use run::debugger::{DebuggerError, GdbOptions};
 pub use run::decoder::{DecoderError, Side};
 pub use run::stop_place::StopPlace;
 pub use run::tape::TapeError;

@@ -4,14 +4,14 @@ use crate::channel::{self, Halted};
 use crate::replay::{ReplayOptions, Replayer};
 use crate::replay_error::ReplayError;
 use crate::report::{Divergence, Progress, ReplayReport, Timing};
-use crate::run::debugger::{Debugger, DebuggerError};
+use crate::run::debugger::{Debugger, GdbOptions};
 use crate::run::stop_place::{StopPlace, StopRecord};
 use crate::verdict::diverged;
 use prony_demo::dump::call_name;
 use prony_demo::{Demo, DemoError};
 use std::fs::File;
 use std::io::BufReader;
-use std::process::Child;
+use std::path::PathBuf;
 
 /// Call of a server that waits for a debugger.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub struct Stopped {
     pub fd: i32,
     /// The divergence that was found there, if the build diverged.
     pub divergence: Option<Divergence>,
+    /// File of commands for the gdb that connects to a port, which is there until the debugger ends.
+    pub script: Option<PathBuf>,
 }
 
 /// Result of a replay with a debugger.
@@ -47,29 +49,33 @@ pub struct DebugReport {
     pub was_left: bool,
 }
 
-/// Replays a demo up to `place`, or to a divergence before it, and has `start` start a debugger there. Until then the build runs
-/// natively. Returns when the debugger has ended. `progress` is called a few times a second.
+/// Replays a demo up to `place`, or to a divergence before it, and starts gdb there. Until then the build runs natively. Returns when
+/// gdb has ended. `reached` is called before gdb is started, `progress` a few times a second.
 ///
 /// # Errors
 /// As [`crate::replay()`]; a place that the demo does not have; a debugger that does not attach.
 pub fn debug(
     options: &ReplayOptions,
     place: StopPlace,
-    start: &mut dyn FnMut(&Stopped) -> Result<Child, DebuggerError>,
+    gdb: &GdbOptions,
+    reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<DebugReport, ReplayError> {
     let mut replayer = Replayer::open_at(options, Some(place))?;
     let planned = replayer.tape.stop;
-    let mut stopped = None;
+    let (mut stopped, mut script) = (None, None);
     let mut start = |halted: &Halted, facts: Option<channel::Divergence>| {
-        let found = stopped_at(options, planned, halted, facts)?;
-        let debugger = start(&found);
+        let mut found = stopped_at(options, planned, halted, facts)?;
+        script = gdb.script(halted)?;
+        found.script = script.as_ref().map(|script| script.path().to_path_buf());
+        reached(&found);
         stopped = Some(found);
-        debugger
+        gdb.start(halted)
     };
     let mut debugger = Debugger::new(&mut start);
     let mut replay = replayer.replay_with(progress, Some(&mut debugger))?;
     let was_left = debugger.was_left;
+    drop(script);
     if stopped.is_some() {
         // They are those of the person, too.
         replay.timing = Timing::before_replay(replay.timing.recorded_s);
@@ -102,5 +108,6 @@ fn stopped_at(
         call: call_name(halted.op),
         fd: halted.fd,
         divergence,
+        script: None,
     })
 }

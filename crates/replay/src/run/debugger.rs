@@ -1,5 +1,9 @@
 //! A debugger on a replay: attached once a thread waits for it, and waited for until it ends.
 
+mod gdb;
+
+pub use gdb::GdbOptions;
+
 use crate::channel::{Channel, Divergence, Halted};
 use std::fmt;
 use std::fs;
