@@ -1,11 +1,13 @@
-//! Which commit made a demo diverge, or its frames slower: binary search over a history, with a build and replays at each
+//! Which commit made a demo diverge, its frames slower, or its instructions more: binary search over a history, with a build and replays at each
 //! step.
 //!
 //! The search itself is [`prony_stats::bisection`]. Every step is in a log as soon as it is known, so a search that was
 //! killed goes on where it was.
 
+mod counting;
 mod history;
 mod log;
+mod slowdown;
 mod trees;
 
 use std::ffi::OsString;
@@ -19,17 +21,16 @@ use prony_machine::Interrupt;
 use prony_machine::own::{self, Lock, LockError, NotOurs, Ownership};
 use prony_replay::{Divergence, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Interval;
-use prony_stats::Verdict as Judged;
 use prony_stats::bisection::{Bisection, ErrorBudget, VersionState};
-use prony_stats::judge::{Outcome, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use counting::CountedChange;
 pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};
 
-use crate::demo::{Build, DemoEnded, DemoOptions, DemoSource, FrameKind, bench_demo};
+use crate::demo::DemoSource;
 use crate::report::Event;
 use log::Log;
 
@@ -41,6 +42,8 @@ pub enum Regression {
     Divergence,
     /// Its frames take longer.
     Slowdown,
+    /// It runs more instructions.
+    Instructions,
 }
 
 /// Options of a search.
@@ -56,7 +59,7 @@ pub struct BisectOptions {
     pub regression: Option<Regression>,
     /// Error probability of the whole search.
     pub alpha: f64,
-    /// Slowdowns below this are none: a log ratio.
+    /// Slowdowns below this are none, nor are more instructions: a log ratio.
     pub margin: f64,
     /// Time limit of a comparison, in seconds.
     pub budget_s: f64,
@@ -150,6 +153,19 @@ pub enum Found {
         elapsed_s: f64,
         /// True above the threshold, false below; `None` if undecided.
         above: Option<bool>,
+    },
+    /// Instructions were counted.
+    Counted {
+        /// Instructions of a replay, the least.
+        instructions: u64,
+        /// How far replays of the commit differ.
+        spread: u64,
+        /// What they were compared with: the middle between both ends, or those of the commit before; `None` of an end.
+        threshold: Option<u64>,
+        /// True above the threshold.
+        above: Option<bool>,
+        /// Functions that differ from the commit before, the largest difference first, of the commit that was found.
+        functions: Vec<CountedChange>,
     },
 }
 
@@ -430,7 +446,7 @@ impl<'a> Run<'a> {
                 let found = self.walk(|run, at| run.step(Purpose::Search, at, |run| run.replay(at, replays, false)))?;
                 Ok(culprit(&found))
             }
-            (Some(_), Some(Regression::Slowdown)) => {
+            (Some(_), Some(Regression::Slowdown | Regression::Instructions)) => {
                 let what = match self.steps.last().map(|step| &step.found) {
                     Some(Found::Diverged { what, .. }) => what.clone(),
                     _ => String::new(),
@@ -438,35 +454,8 @@ impl<'a> Run<'a> {
                 Err(BisectError::BadDiverges { commit: self.short(last), what }.into())
             }
             (None, Some(Regression::Divergence)) => Ok(Culprit::None),
+            (None, Some(Regression::Instructions)) => self.more_instructions(),
             (None, _) => self.slowdown(),
-        }
-    }
-
-    fn slowdown(&mut self) -> Result<Culprit, Stop> {
-        self.regression = Some(Regression::Slowdown);
-        let (last, level) = (self.history.last(), self.budget.two_sided_level());
-        let margin = self.options.margin;
-        let step = self.step(Purpose::BadEnd, last, |run| run.compare(0, last, margin, level, 0.0))?;
-        let Found::Compared { ratio, above, .. } = step.found else {
-            let why = in_words(&step.found);
-            return Err(BisectError::EndNotReplayed { which: "the bad", commit: self.short(last), why }.into());
-        };
-        match (above, ratio) {
-            (Some(true), Some(ratio)) => {
-                // Between both ends, so that each is as far from it as can be; never above what the bad end surely has.
-                let threshold = (0.5 * ratio.estimate).min(ratio.low);
-                self.threshold = Some(threshold);
-                let found = self
-                    .walk(|run, at| run.step(Purpose::Search, at, |run| run.compare(0, at, threshold, level, 0.0)))?;
-                let culprit = culprit(&found);
-                if let Culprit::Commit(at) = culprit {
-                    let (alpha, margin) = (self.options.alpha, self.options.margin);
-                    self.step(Purpose::Effect, at, |run| run.compare(at - 1, at, 0.0, alpha, margin))?;
-                }
-                Ok(culprit)
-            }
-            (Some(false), _) => Ok(Culprit::None),
-            _ => Ok(Culprit::Undecided),
         }
     }
 
@@ -494,6 +483,8 @@ impl<'a> Run<'a> {
                         None => VersionState::Unknown,
                     }
                 }
+                Found::Counted { above: Some(true), .. } => VersionState::Changed,
+                Found::Counted { .. } => VersionState::Unchanged,
             };
             search.tell(position, answer);
         }
@@ -504,7 +495,7 @@ impl<'a> Run<'a> {
         let step = self.step(Purpose::GoodEnd, 0, |run| run.replay(0, replays, false))?;
         let commit = self.short(0);
         match step.found {
-            Found::Identical { .. } | Found::Compared { .. } => Ok(()),
+            Found::Identical { .. } | Found::Compared { .. } | Found::Counted { .. } => Ok(()),
             Found::Diverged { what, .. } => Err(BisectError::GoodDiverges { commit, what }.into()),
             Found::NotBuilt { status } => Err(self.not_built("the good", 0, status)),
             Found::NotReplayed { why } => Err(BisectError::EndNotReplayed { which: "the good", commit, why }.into()),
@@ -515,11 +506,12 @@ impl<'a> Run<'a> {
     fn bad_end(&mut self) -> Result<Option<u32>, Stop> {
         let last = self.history.last();
         // How often it diverges matters only to a search for that.
-        let replays = if self.regression == Some(Regression::Slowdown) { 1 } else { self.options.replays };
+        let is_of_divergence = matches!(self.regression, None | Some(Regression::Divergence));
+        let replays = if is_of_divergence { self.options.replays } else { 1 };
         let step = self.step(Purpose::BadEnd, last, |run| run.replay(last, replays, true))?;
         match step.found {
             Found::Diverged { diverged, .. } => Ok(Some(diverged)),
-            Found::Identical { .. } | Found::Compared { .. } => Ok(None),
+            Found::Identical { .. } | Found::Compared { .. } | Found::Counted { .. } => Ok(None),
             Found::NotBuilt { status } => Err(self.not_built("the bad", last, status)),
             Found::NotReplayed { why } => {
                 Err(BisectError::EndNotReplayed { which: "the bad", commit: self.short(last), why }.into())
@@ -625,73 +617,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Compares the frames of a commit with those of a `base` at a threshold, both log ratios.
-    fn compare(
-        &mut self,
-        base: usize,
-        position: usize,
-        threshold: f64,
-        alpha: f64,
-        margin: f64,
-    ) -> Result<Found, Stop> {
-        if let Built::No(status) = self.built(base)? {
-            return Err(self.not_built("the good", base, status));
-        }
-        let build = |position: usize| Build {
-            name: self.history.commits[position].short().to_owned(),
-            command: self.command(position),
-        };
-        let options = DemoOptions {
-            demo: self.options.demo.clone(),
-            builds: [build(base), build(position)],
-            plan: Plan {
-                alpha: alpha.min(0.5),
-                margin,
-                budget_s: self.options.budget_s,
-                metric: None,
-                tolerates: false,
-            },
-            stretches: self.options.stretches,
-            runs: None,
-            warmup_runs: 1,
-            duet_cpu: self.options.duet_cpu,
-            threshold,
-            seed: self.options.seed ^ position as u64,
-            frames: Some(FrameKind::All),
-            until_divergence: false,
-            profile: false,
-            machine: self.options.machine.clone(),
-            tuning: self.options.tuning.clone(),
-        };
-        let commit = &self.history.commits[position];
-        let progress = &mut *self.progress;
-        let report = bench_demo(&options, self.interrupt, &mut |event| progress(Progress::Comparing(commit, event)));
-        self.keep(position, &report.samples);
-        match report.ended {
-            // All frames are requested, of which there are some or none.
-            DemoEnded::Complete | DemoEnded::NoFrame(..) => Ok(compared(report.outcome.as_ref(), threshold)),
-            DemoEnded::Interrupted => Err(Stop::Interrupted),
-            DemoEnded::Replay(_, error) => not_replayed(&error),
-            DemoEnded::Diverged(build, report) => {
-                let what = report.divergence.as_ref().map(|divergence| (self.describe)(divergence));
-                let what = what.unwrap_or_default();
-                match build {
-                    0 => Err(BisectError::GoodDiverges { commit: self.short(base), what }.into()),
-                    _ => Ok(Found::NotReplayed { why: format!("diverges: {what}") }),
-                }
-            }
-        }
-    }
-
-    /// Writes the samples of a comparison. They are for the user; the search goes on without them.
-    fn keep(&self, position: usize, samples: &prony_stats::samples::Samples) {
-        let directory = self.directory.join("samples");
-        let name = format!("{:03}-{}.json", self.steps.len() + 1, self.short(position));
-        if let Ok(bytes) = samples.encode() {
-            let _ = fs::create_dir_all(&directory).and_then(|()| fs::write(directory.join(name), bytes));
-        }
-    }
-
     /// Removes all trees but those at the border; these are returned.
     fn tidy(&mut self, culprit: &Culprit) -> Vec<PathBuf> {
         let kept = match culprit {
@@ -714,22 +639,6 @@ impl<'a> Run<'a> {
 fn culprit(search: &Bisection) -> Culprit {
     let candidates = search.candidates();
     if candidates.start() == candidates.end() { Culprit::Commit(*candidates.end()) } else { Culprit::OneOf(candidates) }
-}
-
-fn compared(outcome: Option<&Outcome>, threshold: f64) -> Found {
-    let above = outcome.and_then(|outcome| match outcome.verdict {
-        Judged::Slower => Some(true),
-        Judged::Faster => Some(false),
-        Judged::Same | Judged::Unclear => None,
-    });
-    let ratio = outcome.map(|outcome| outcome.cpu.interval.map(|ratio| ratio + threshold));
-    Found::Compared {
-        ratio: ratio.filter(|ratio| ratio.estimate.is_finite()),
-        threshold,
-        pairs: outcome.map_or(0, |outcome| outcome.pairs),
-        elapsed_s: outcome.map_or(0.0, |outcome| outcome.elapsed_s),
-        above,
-    }
 }
 
 fn not_replayed(error: &ReplayError) -> Result<Found, Stop> {

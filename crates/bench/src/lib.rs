@@ -10,6 +10,7 @@ mod command;
 mod contest;
 mod context;
 pub mod count;
+pub mod counted;
 mod deadline;
 mod demo;
 mod duet;

@@ -1,6 +1,7 @@
 //! `prony bench`: measures commands, builds on demos or the benchmarks of a suite, and says which is faster.
 
 pub mod commands;
+mod counted;
 mod demos;
 mod exports;
 mod github;
@@ -16,7 +17,7 @@ use prony_limits::{Limits, Workload};
 use prony_report::{json, junit, text};
 use prony_text::count;
 
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, BenchMetric};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::limits::store;
@@ -28,6 +29,17 @@ pub use settings::FIFO_PRIORITY;
 /// # Errors
 /// What kept it from running, a command that failed or a build that diverged among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    match (args.replays.demo.is_empty(), args.plan.metric) {
+        (false, Some(BenchMetric::Instructions)) => return counted::run(args),
+        (true, Some(BenchMetric::Instructions)) => {
+            return Err(Failure::new("--metric instructions counts those of replays, and there is no --demo")
+                .hint("record the server with `prony record`; of a command, `valgrind --tool=callgrind` counts them"));
+        }
+        (false, Some(BenchMetric::Measured(_))) => {
+            return Err(Failure::new("builds on a demo are judged by CPU time, or by --metric instructions"));
+        }
+        (_, None) | (true, Some(BenchMetric::Measured(_))) => {}
+    }
     let (measured, exports) = match () {
         () if !args.replays.demo.is_empty() => demos::measure(args)?,
         () if !args.python.pyperf.is_empty() => suite::measure(args)?,

@@ -16,7 +16,7 @@ use prony_replay::ComparisonOptions;
 use prony_report::{json, text};
 use prony_text::count;
 
-use crate::cli::{BisectArgs, FindName};
+use crate::cli::{BisectArgs, FindName, SearchedMetric};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::random;
@@ -67,9 +67,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     drop(shown);
     let report = report.map_err(|error| failure(args, error))?;
     if args.json {
-        output::print_json(&json::bisect::answer(args.search.alpha, args.search.margin, &report))?;
+        output::print_json(&json::bisect::answer(args.search.alpha, args.search.margin(), &report))?;
     } else {
-        output::print(&text::bisect::text(&args.demo, args.search.margin, &report))?;
+        output::print(&text::bisect::text(&args.demo, args.search.margin(), &report))?;
     }
     talk(args, &report, &directory);
     Ok(match report.culprit {
@@ -84,6 +84,8 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
         true => Some(duet_cpu().map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")))?),
         false => None,
     };
+    let is_counted = args.search.metric == SearchedMetric::Instructions;
+    let find = args.search.find.or(is_counted.then_some(FindName::Slowdown));
     let knobs = prony_machine::tuned(&Tree::machine());
     Ok(BisectOptions {
         demo: DemoSource {
@@ -96,12 +98,13 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
         },
         build: args.build.clone(),
         command: args.command.clone(),
-        regression: args.search.find.map(|find| match find {
+        regression: find.map(|find| match find {
             FindName::Divergence => Regression::Divergence,
+            FindName::Slowdown if is_counted => Regression::Instructions,
             FindName::Slowdown => Regression::Slowdown,
         }),
         alpha: args.search.alpha,
-        margin: args.search.margin.ln_1p(),
+        margin: args.search.margin().ln_1p(),
         budget_s: args.search.max_time.unwrap_or(COMPARISON).as_secs_f64(),
         stretches: args.search.max_time.is_none(),
         replays: args.search.replays,

@@ -23,9 +23,9 @@ use std::time::Duration;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
-pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
-pub use bisect::{BisectArgs, FindName};
-pub use count::CountArgs;
+pub use bench::{BenchArgs, BenchMetric, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
+pub use bisect::{BisectArgs, FindName, SearchedMetric};
+pub use count::{CountArgs, REPLAYS_COUNTED};
 pub use debug::DebugArgs;
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};

@@ -71,7 +71,8 @@ fn build(command: &str) -> Result<Build, Failure> {
     Ok(Build { name: command.to_owned(), command: words.into_iter().map(OsString::from).collect() })
 }
 
-fn failure(error: &CountError) -> Failure {
+/// The error of counting, with the next step.
+pub fn failure(error: &CountError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         CountError::Replay { error, .. } if matches!(**error, ReplayError::Program(_)) => {

@@ -16,7 +16,7 @@ use super::exports::Exports;
 use super::live::Live;
 use super::settings::{FIFO_PRIORITY, budget, cpu, tuning};
 use super::{shell, subjects};
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, BenchMetric};
 use crate::failure::Failure;
 use crate::numbers::random;
 use crate::output;
@@ -121,7 +121,7 @@ pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
             alpha: plan.alpha,
             margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
-            metric: plan.metric,
+            metric: plan.metric.and_then(BenchMetric::measured),
             tolerates: plan.margin.is_some(),
         },
         rounds: RoundLimits {
@@ -174,7 +174,7 @@ fn execution(args: &BenchArgs) -> Result<Execution, Failure> {
 /// what prepares a run may be undone by another one, and both would print to the same place.
 fn tried_on(args: &BenchArgs) -> Option<usize> {
     let BenchArgs { plan, execution: run, .. } = args;
-    let metric = matches!(plan.metric, Some(Metric::Wall | Metric::Rss));
+    let metric = matches!(plan.metric, Some(BenchMetric::Measured(Metric::Wall | Metric::Rss)));
     let said = run.duet || run.no_duet || plan.runs.is_some() || plan.max_runs.is_some() || metric;
     let apart = run.fifo || args.python.is_used() || !args.hooks.prepare.is_empty() || !args.hooks.conclude.is_empty();
     let prints = run.show_output || !matches!(run.output.as_str(), "null" | "pipe");

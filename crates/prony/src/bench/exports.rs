@@ -110,9 +110,10 @@ impl Exports {
 }
 
 /// Version of prony that files name.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-fn write(mut file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
+/// Fills a file and puts it in its place.
+pub fn write(mut file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
     file.file().write_all(bytes).map_err(|error| Failure::new(format!("cannot write an export: {error}")))?;
     file.finish()
 }

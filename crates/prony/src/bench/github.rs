@@ -18,7 +18,7 @@ pub fn annotate(cases: &[Case]) {
 /// `::error title=a.demo::new is slower: +1.0 % [+0.6, +1.4] CPU time, 26 pairs, 10.1 s`.
 fn annotation(case: &Case) -> String {
     let level = match case.end {
-        CaseEnd::Failed | CaseEnd::Error => "error",
+        CaseEnd::Failed | CaseEnd::More | CaseEnd::Error => "error",
         CaseEnd::Skipped => "warning",
         CaseEnd::Passed => "notice",
     };

@@ -83,7 +83,7 @@ pub struct BenchArgs {
 #[derive(Debug, Args)]
 pub struct ReplayedArgs {
     /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "conclude", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
     pub demo: Vec<PathBuf>,
     /// Judge the frames in which the recorded server did this: sending, receiving, working (either) or all [default: sending
     /// or working, if such frames are fewer than half and take more than half of the CPU time of A; else all]
@@ -149,10 +149,10 @@ pub struct PlanArgs {
     /// Maximum rate of false alarms: 5%, or 0.05 for the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha, help_heading = "Duration and accuracy")]
     pub alpha: f64,
-    /// Judge only this metric: wall, cpu, uncontended (wall time minus the wait for a CPU) or rss (peak memory)
-    /// [default: what the user waits for]
-    #[arg(long, value_name = "METRIC", value_parser = measured_metric, help_heading = "Duration and accuracy")]
-    pub metric: Option<Metric>,
+    /// Judge only this metric: wall, cpu, uncontended (wall time minus the wait for a CPU) or rss (peak memory); with --demo,
+    /// instructions, which are counted by `prony count` [default: what the user waits for]
+    #[arg(long, value_name = "METRIC", value_parser = bench_metric, help_heading = "Duration and accuracy")]
+    pub metric: Option<BenchMetric>,
     /// Run each command exactly N times, regardless of --max-time
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Duration and accuracy")]
     pub runs: Option<u32>,
@@ -464,10 +464,34 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads the name of a metric that a bench measures.
-fn measured_metric(text: &str) -> Result<Metric, String> {
-    let counted = |metric: &Metric| !matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
-    Metric::from_name(text).filter(counted).ok_or_else(|| "expected wall, cpu, uncontended or rss".to_owned())
+/// Metric that a bench judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BenchMetric {
+    /// One that is measured.
+    Measured(Metric),
+    /// Instructions of replays, which are counted.
+    Instructions,
+}
+
+impl BenchMetric {
+    /// The measured metric.
+    pub fn measured(self) -> Option<Metric> {
+        match self {
+            BenchMetric::Measured(metric) => Some(metric),
+            BenchMetric::Instructions => None,
+        }
+    }
+}
+
+/// Reads the name of a metric that a bench judges.
+fn bench_metric(text: &str) -> Result<BenchMetric, String> {
+    if text == "instructions" {
+        return Ok(BenchMetric::Instructions);
+    }
+    let is_measured = |metric: &Metric| !matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
+    let metric = Metric::from_name(text).filter(is_measured);
+    let expected = || "expected wall, cpu, uncontended, rss or instructions".to_owned();
+    metric.map(BenchMetric::Measured).ok_or_else(expected)
 }
 
 /// Reads the name of a metric of a file.

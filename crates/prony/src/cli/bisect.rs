@@ -15,12 +15,16 @@ Examples:
   prony bisect --demo match.demo --good v1.4 --build 'make -j2' -- ./server +map dm1
   prony bisect --demo match.demo --good v1.4 --bad main --find slowdown --build 'cargo build --release' \\
       -- target/release/server
+  prony bisect --demo match.demo --good v1.4 --metric instructions --build 'make -j2' -- ./server +map dm1
   prony bisect --demo web.demo --good HEAD~200 --build true -- python3 {tree}/server.py
 
 If the bad commit diverges from the demo, prony searches for the first commit that does. Otherwise it searches for the
 first commit whose frames are slower, if the bad commit is slower than the good one by more than --margin. Each commit is
 built and replayed in a directory of its own below --dir; the checkout and the repository are not touched, and changes
 that are not committed are not part of the search. Along a merge, the search follows the first parent.
+
+With --metric instructions, the first commit that runs more instructions is searched for, of any size and on a busy machine: counts do
+not vary, and there is no error to be divided.
 
 --alpha is the error probability of the whole search; it is divided among the steps. A commit that does not build, or whose
 comparison does not decide, is skipped. After an interruption, the same command continues where it was.
@@ -31,7 +35,7 @@ Exit codes:
   2  could not run, or the good or the bad commit does not build
   3  not decided: several commits remain, or it is unclear whether the bad commit is slower";
 
-/// Find the commit that made a demo diverge, or its frames slower.
+/// Find the commit that made a demo diverge, its frames slower, or its instructions more.
 #[derive(Debug, Args)]
 #[command(after_help = BISECT_EXAMPLES)]
 pub struct BisectArgs {
@@ -83,9 +87,12 @@ pub struct SearchArgs {
     /// What to search for [default: a divergence if the bad commit diverges, otherwise a slowdown]
     #[arg(long, value_name = "WHAT", value_enum, help_heading = "Search")]
     pub find: Option<FindName>,
-    /// Ignore slowdowns below this
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "Search")]
-    pub margin: f64,
+    /// What a slowdown is: more time of frames, or more instructions, which are counted by `prony count` and do not vary
+    #[arg(long, value_name = "METRIC", value_enum, default_value = "time", help_heading = "Search")]
+    pub metric: SearchedMetric,
+    /// Ignore slowdowns below this [default: 1% of time, 0.01% of instructions]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Search")]
+    pub margin: Option<f64>,
     /// Maximum error probability of the whole search
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Search")]
     pub alpha: f64,
@@ -101,6 +108,25 @@ pub struct SearchArgs {
     /// Random seed for the order of replays
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub seed: Option<u64>,
+}
+
+impl SearchArgs {
+    /// The margin, as a share.
+    pub fn margin(&self) -> f64 {
+        self.margin.unwrap_or(match self.metric {
+            SearchedMetric::Time => 0.01,
+            SearchedMetric::Instructions => 0.0001,
+        })
+    }
+}
+
+/// Metric of which there may be more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchedMetric {
+    /// CPU time of frames
+    Time,
+    /// Instructions of the server's own code
+    Instructions,
 }
 
 /// What may be searched for, as the command line has it.

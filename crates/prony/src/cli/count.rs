@@ -22,6 +22,9 @@ Exit codes:
   1  a build does
   2  could not run, or a build diverges";
 
+/// Replays of each build, unless the user says how many.
+pub const REPLAYS_COUNTED: u32 = 3;
+
 /// Count the instructions of builds on a demo, and compare them exactly.
 #[derive(Debug, Args)]
 #[command(after_help = COUNT_EXAMPLES)]
@@ -33,7 +36,7 @@ pub struct CountArgs {
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// Replays of each build: what differs between them varies by itself
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = REPLAYS_COUNTED, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use prony_testing::CommandOutput;
-use prony_testing::scratch::{Scratch, Turn, run};
+use prony_testing::scratch::{Scratch, Turn, program, run};
 
 /// Frames that the server runs: enough for a replay that verifies something.
 pub const FRAMES: &str = "30";
@@ -161,6 +161,34 @@ fn a_slowdown_is_found_if_nothing_diverges() {
 
     // Before that commit there is nothing to find.
     let none = story.bisect("make", &["--bad", "v3~4", "--find", "divergence", "--json"]);
+    assert_eq!((none.code, &none.json()["result"]), (Some(0), &"none".into()), "{none:?}");
+}
+
+#[test]
+fn a_commit_that_runs_more_instructions_is_found_and_its_function_named() {
+    let _turn = Turn::take();
+    program("/usr/bin/valgrind", "valgrind");
+    let flags = ["--commits", "12", "--slower", "9", "--diverges", "13", "--broken", "6"];
+    let story = Story::new("bisect-counts", &flags);
+    let answer = story.bisect("make", &["--metric", "instructions"]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.stdout.contains("is the first commit that runs more instructions\n"), "{answer:?}");
+    assert!(answer.stdout.contains("arena: look around once more before sending (A. N. Author"), "{answer:?}");
+    assert!(answer.stdout.contains(" against the commit before it\n    +"), "{answer:?}");
+    assert!(!answer.stdout.contains("error probability"), "{answer:?}");
+
+    let again = story.bisect("make", &["--metric", "instructions", "--json"]);
+    let json = again.json();
+    assert_eq!((again.code, &json["regression"]), (Some(1), &"instructions".into()), "{json}");
+    let effect = json["steps"].as_array().and_then(|steps| steps.last()).expect("a step");
+    assert_eq!((&effect["purpose"], &effect["position"]), (&"effect".into(), &9.into()), "{json}");
+    let [more, before] = ["instructions", "threshold"].map(|key| effect[key].as_u64().expect("a number"));
+    // A round of 50 is 2 % of what looks around.
+    assert!(more > before && more < before + before / 50, "{effect}");
+    assert!(effect["functions"][0]["difference"].as_i64().is_some_and(|difference| difference > 0), "{effect}");
+
+    // Before that commit there is nothing to find.
+    let none = story.bisect("make", &["--metric", "instructions", "--bad", "v3~4", "--json"]);
     assert_eq!((none.code, &none.json()["result"]), (Some(0), &"none".into()), "{none:?}");
 }
 

@@ -74,6 +74,63 @@ fn one_round_more_in_a_function_is_found_and_named() {
 }
 
 #[test]
+fn a_bench_by_instructions_has_one_verdict_for_all_demos_and_files_for_ci() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-bench");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, more] = [&["-g"][..], &["-g", "-DMORE=1"]].map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    std::fs::copy(scratch.file("story.demo"), scratch.file("second.demo")).expect("there is room");
+    let [old, more] = [old, more].map(|build| format!("{build} {port}"));
+    let bench = |arguments: &[&str]| {
+        let flags = ["bench", "--demo", "story.demo", "--metric", "instructions", "--runs", "2", "--margin", "0.001%"];
+        scratch.prony(&[&flags[..], arguments].concat())
+    };
+
+    let files = ["--export-markdown", "table.md", "--export-junit", "tests.xml"];
+    let found = bench(&[&["--demo", "second.demo", &old, &more][..], &files].concat());
+    assert_eq!(found.code, Some(1), "{found:?}");
+    assert!(found.stdout.contains(" runs more instructions than "), "{found:?}");
+    assert!(found.stdout.contains(" on 2 of 2 demos\n"), "{found:?}");
+    let table = scratch.read("table.md");
+    assert!(table.starts_with("### prony: "), "{table}");
+    assert!(table.contains("| `second.demo` |") && table.contains(" | more |"), "{table}");
+    assert!(table.contains("<summary>story.demo: functions</summary>"), "{table}");
+    let tests = scratch.read("tests.xml");
+    assert!(tests.contains("tests=\"2\" failures=\"2\" errors=\"0\""), "{tests}");
+    assert!(tests.contains("<failure type=\"more instructions\" message="), "{tests}");
+    assert!(tests.contains(", most of all in weigh"), "{tests}");
+
+    let fewer = bench(&[&more, &old, "--json"]);
+    assert_eq!(fewer.code, Some(0), "{fewer:?}");
+    let json = fewer.json();
+    assert_eq!((&json["metric"], &json["verdict"]), (&"instructions".into(), &"fewer".into()), "{json}");
+    assert_eq!(json["demos"][0]["comparisons"][0]["differing"][0]["symbol"], "weigh", "{json}");
+
+    let diverged = bench(&[&old, "sleep 0", "--json", "--export-junit", "tests.xml"]);
+    assert_eq!(diverged.code, Some(2), "{diverged:?}");
+    assert!(
+        diverged.json()["demos"][0]["error"].as_str().is_some_and(|error| error.contains("diverged")),
+        "{diverged:?}"
+    );
+    assert!(scratch.read("tests.xml").contains("errors=\"1\""));
+    for (arguments, message) in [
+        (&["--export-csv", "x.csv", &old, &more][..], "--export-csv is for times"),
+        (&[old.as_str()][..], "expected two builds for story.demo, found 1"),
+    ] {
+        let refused = bench(arguments);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(message), "{refused:?}");
+    }
+    let refused = scratch.prony(&["bench", "--metric", "instructions", "true"]);
+    assert!(refused.stderr.contains("there is no --demo"), "{refused:?}");
+    let refused = scratch.prony(&["bench", "--metric", "wall", "--demo", "story.demo", &old, &more]);
+    assert!(refused.stderr.contains("judged by CPU time, or by --metric instructions"), "{refused:?}");
+}
+
+#[test]
 fn a_build_that_diverges_is_not_counted() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-diverge");

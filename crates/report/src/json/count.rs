@@ -1,7 +1,9 @@
 //! JSON of counted instructions.
 
-use prony_bench::count::{CountComparison, CountRange, CountReport, CountVerdict, FunctionChange};
+use prony_bench::count::{CountComparison, CountRange, CountReport, FunctionChange};
 use serde::Serialize;
+
+use crate::bench::counted::verdict_word;
 
 /// The answer of `--json`.
 #[derive(Debug, Serialize)]
@@ -72,12 +74,7 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
             ComparisonDocument {
                 a: a.name.clone(),
                 b: b.name.clone(),
-                verdict: match compared.verdict(limit) {
-                    CountVerdict::Equal => "equal",
-                    CountVerdict::Same => "same",
-                    CountVerdict::More => "more",
-                    CountVerdict::Fewer => "fewer",
-                },
+                verdict: verdict_word(compared.verdict(limit)),
                 difference: compared.difference(),
                 difference_pct: 100.0 * compared.difference() as f64 / compared.totals[0].min as f64,
                 differing: compared.differing.iter().map(change).collect(),

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
+use prony_bench::count::CountVerdict;
+use prony_bench::counted::CountedDemos;
 use prony_bench::{Commands, Comparison, Demos, Ended, Measured, OnDemo};
 use prony_stats::Verdict;
 use prony_stats::ranking::Rank;
 use prony_text::Markup;
 
+use crate::bench::counted;
 use crate::bench::demos::{failure, until};
 use crate::bench::table::RowVerdict;
 use crate::words::{Judged, claim};
@@ -31,6 +34,8 @@ pub enum CaseEnd {
     Passed,
     /// Slower.
     Failed,
+    /// More instructions.
+    More,
     /// Unclear: neither passed nor failed.
     Skipped,
     /// It could not be compared.
@@ -109,6 +114,21 @@ fn of_demos(demos: &Demos) -> Vec<Case> {
     demos.all.iter().map(case).collect()
 }
 
+/// A case for each demo on which instructions were counted.
+pub fn of_counts(demos: &CountedDemos) -> Vec<Case> {
+    let [a, b] = &demos.builds;
+    let cases = demos.all.iter().map(|demo| {
+        let end = match demos.verdict_on(demo) {
+            None => CaseEnd::Error,
+            Some(CountVerdict::More) => CaseEnd::More,
+            Some(CountVerdict::Equal | CountVerdict::Same | CountVerdict::Fewer) => CaseEnd::Passed,
+        };
+        let message = counted::claim(demos, demo).or_else(|| counted::failure(demo)).unwrap_or_default();
+        Case { name: format!("{}: instructions of {b} against {a}", demo.name), seconds: demo.elapsed_s, end, message }
+    });
+    cases.collect()
+}
+
 /// All cases as one suite.
 pub fn document(cases: &[Case]) -> String {
     let of = |end: CaseEnd| cases.iter().filter(|case| case.end == end).count();
@@ -116,7 +136,7 @@ pub fn document(cases: &[Case]) -> String {
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
         cases.len(),
-        of(CaseEnd::Failed),
+        of(CaseEnd::Failed) + of(CaseEnd::More),
         of(CaseEnd::Error),
         of(CaseEnd::Skipped),
         cases.iter().map(|case| case.seconds).sum::<f64>()
@@ -128,6 +148,7 @@ pub fn document(cases: &[Case]) -> String {
         let _ = match end {
             CaseEnd::Passed => write!(out, "<system-out>{message}</system-out>"),
             CaseEnd::Failed => write!(out, "<failure type=\"slower\" message=\"{message}\"/>"),
+            CaseEnd::More => write!(out, "<failure type=\"more instructions\" message=\"{message}\"/>"),
             CaseEnd::Skipped => write!(out, "<skipped message=\"{message}\"/>"),
             CaseEnd::Error => write!(out, "<error message=\"{message}\"/>"),
         };

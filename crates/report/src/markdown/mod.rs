@@ -1,4 +1,5 @@
 //! Answers for a README or a pull request.
 
+pub mod counted;
 pub mod demos;
 pub mod study;

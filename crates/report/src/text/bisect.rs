@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_bench::bisect::{BisectReport, Commit, Culprit, Found, Purpose, Regression, Step};
-use prony_text::{Table, count, plain, thousands};
+use prony_bench::bisect::{BisectReport, Commit, CountedChange, Culprit, Found, Purpose, Regression, Step};
+use prony_profile::shortened;
+use prony_text::{Table, Untrusted, count, plain, thousands};
 
 use crate::change::{self, change};
 
@@ -34,6 +35,10 @@ pub fn text(demo: &Path, margin: f64, report: &BisectReport) -> String {
                 Some(Regression::Slowdown) => {
                     writeln!(out, "{} is not slower than {} by {margin} %", commits[last].short(), commits[0].short())
                 }
+                Some(Regression::Instructions) => {
+                    let [good, bad] = [0, last].map(|at| commits[at].short());
+                    writeln!(out, "{bad} does not run {margin} % more instructions than {good}")
+                }
                 _ => writeln!(out, "{} does not diverge", commits[last].short()),
             };
         }
@@ -58,6 +63,7 @@ const LISTED: usize = 10;
 fn worse(report: &BisectReport) -> &'static str {
     match report.regression {
         Some(Regression::Slowdown) => "is the first commit that is slower",
+        Some(Regression::Instructions) => "is the first commit that runs more instructions",
         _ => "is the first commit that diverges",
     }
 }
@@ -93,9 +99,34 @@ fn effect(out: &mut String, margin: f64, report: &BisectReport, at: usize) {
             let _ = writeln!(out, "  less than --margin by itself: the slowdown has several steps");
         }
     }
+    if let Some(Found::Counted { instructions, threshold: Some(before), functions, .. }) =
+        effect.map(|step| &step.found)
+    {
+        counted(out, *instructions, *before, functions);
+    }
+}
+
+/// What the commit that was found runs more than the one before it.
+fn counted(out: &mut String, instructions: u64, before: u64, functions: &[CountedChange]) {
+    let share = change::value((instructions as f64 / before as f64).ln());
+    let _ = writeln!(out, "  {} instructions ({share}) against the commit before it", signed(instructions, before));
+    for CountedChange { object, symbol, difference } in functions {
+        let of = if object == "program" { String::new() } else { format!(" of {}", Untrusted::new(object)) };
+        let sign = if *difference < 0 { "−" } else { "+" };
+        let number = thousands(difference.unsigned_abs());
+        let _ = writeln!(out, "    {sign}{number} in {}{of}", Untrusted::new(&shortened(symbol).to_string()));
+    }
+}
+
+fn signed(count: u64, before: u64) -> String {
+    let sign = if count < before { "−" } else { "+" };
+    format!("{sign}{}", thousands(count.abs_diff(before)))
 }
 
 fn certainty(out: &mut String, report: &BisectReport) {
+    if report.regression == Some(Regression::Instructions) {
+        return;
+    }
     let alpha = plain(report.budget.alpha * 100.0);
     let _ = write!(out, "  error probability of the search: at most {alpha} %");
     let replays = report.steps.iter().rev().find_map(|step| match step.found {
@@ -160,6 +191,15 @@ pub fn found(step: &Step) -> String {
                 (_, None) => "undecided",
             };
             format!("{verdict}: {ratio}, {}", count(*pairs as u64, "pair"))
+        }
+        Found::Counted { instructions, above, .. } => {
+            let verdict = match (step.purpose, above) {
+                (Purpose::Effect, _) => "against the commit before it: ",
+                (_, Some(true)) => "more: ",
+                (_, Some(false)) => "not more: ",
+                (_, None) => "",
+            };
+            format!("{verdict}{} instructions", thousands(*instructions))
         }
     }
 }

@@ -9,7 +9,7 @@ use prony_bench::count::{CountComparison, CountRange, CountReport, CountVerdict,
 use prony_profile::{CountedFunction, distinct_names, shortened};
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::change;
+use crate::bench::counted::difference;
 
 /// Functions that a table lists; --json has all.
 const LISTED: usize = 10;
@@ -53,13 +53,7 @@ fn repeats(total: CountRange) -> String {
 }
 
 fn compared(out: &mut String, compared: &CountComparison, letter: char, limit: f64, frames: u64) {
-    let [a, b] = compared.totals;
-    let share = match change::value((b.min as f64 / a.min as f64).ln()) {
-        none if none == "0 %" => String::new(),
-        share => format!(" ({share})"),
-    };
-    let more = if compared.difference() < 0 { "fewer" } else { "more" };
-    let found = format!("{} {more}{share}", thousands(compared.difference().unsigned_abs()));
+    let found = difference(compared);
     let spread = compared.spread();
     let verdict = match compared.verdict(limit) {
         CountVerdict::Equal => format!("equal: {letter} runs the same instructions, function by function"),
@@ -121,7 +115,7 @@ fn functions(out: &mut String, build: &CountedBuild, frames: u64) {
 }
 
 /// Names of functions as people read them.
-fn names(changes: &[FunctionChange]) -> Vec<String> {
+pub(crate) fn names(changes: &[FunctionChange]) -> Vec<String> {
     let names = distinct_names(changes.iter().map(|change| change.function.symbol.as_str()));
     changes.iter().map(|change| readable(&change.function, &names)).collect()
 }

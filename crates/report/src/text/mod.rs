@@ -6,6 +6,7 @@ pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod count;
+pub mod counted;
 pub mod debug;
 pub mod demo;
 pub mod doctor;

@@ -1,0 +1,116 @@
+//! `prony bench --demo --metric instructions`: the instructions of two builds on demos.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, stderr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use prony_bench::count::{CountOptions, CountVerdict};
+use prony_bench::counted::{CountedDemo, CountedDemos};
+use prony_bench::{Build, CommandLine, DemoSource};
+use prony_machine::Interrupt;
+use prony_report::{json, junit, markdown, text};
+use prony_text::Untrusted;
+
+use super::exports::{VERSION, write};
+use super::{demos, github};
+use crate::cli::{BenchArgs, REPLAYS_COUNTED};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, NewFile};
+use crate::{count, replay, trust};
+
+/// A share of instructions below which there is no difference, unless the user sets one.
+pub const LIMIT: f64 = 0.0001;
+
+/// Counts, leaves files, answers.
+///
+/// # Errors
+/// What kept it from running, a build that diverges among it.
+pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    refuse_files_of_samples(args)?;
+    let requested = args.replays.demo.len();
+    // All of them are opened first, so that one that cannot be read is reported immediately.
+    let planned: Vec<CountOptions> =
+        args.replays.demo.iter().map(|demo| options(args, demo)).collect::<Result<_, Failure>>()?;
+    let file = |path: &Option<PathBuf>| path.as_deref().map(|path| NewFile::create(path, true)).transpose();
+    let (table, tests) = (file(&args.exports.export_markdown)?, file(&args.exports.export_junit)?);
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let is_shown = stderr().is_terminal();
+    let mut all = Vec::new();
+    for (name, options) in demos::names(&args.replays.demo).into_iter().zip(&planned) {
+        let mut show = |build: &str, replay: u32| {
+            if is_shown {
+                let (name, build) = (Untrusted::new(&name), Untrusted::new(build));
+                eprintln!("{name}: {build}: replay {replay} of {}", options.replays);
+            }
+        };
+        all.push(CountedDemo::count(name.clone(), options, Some(&interrupt), &mut show));
+        if interrupt.is_requested() {
+            break;
+        }
+    }
+    let builds = [0, 1].map(|build| planned.first().map_or_else(String::new, |first| first.builds[build].name.clone()));
+    let counted = CountedDemos { requested, limit: args.plan.margin.unwrap_or(LIMIT), builds, all };
+    let cases = junit::of_counts(&counted);
+    if let Some(file) = table {
+        write(file, markdown::counted::markdown(&counted, VERSION).as_bytes())?;
+    }
+    if let Some(file) = tests {
+        write(file, junit::document(&cases).as_bytes())?;
+    }
+    match args.json {
+        true => output::print_json(&json::counted::answer(&counted))?,
+        false => output::print(&text::counted::text(&counted))?,
+    }
+    github::annotate(&cases);
+    match counted.all.iter().find_map(|demo| demo.report.as_ref().err()) {
+        Some(error) => Err(count::failure(error)),
+        None if counted.verdict() == Some(CountVerdict::More) => Ok(Exit::Finding),
+        None if counted.verdict().is_none() => Ok(Exit::NotTrusted),
+        None => Ok(Exit::Good),
+    }
+}
+
+/// Samples, and what is drawn of them, there are none.
+fn refuse_files_of_samples(args: &BenchArgs) -> Result<(), Failure> {
+    let files = &args.exports;
+    let requested = [
+        (&files.export_json, "--export-json"),
+        (&files.export_hyperfine, "--export-hyperfine"),
+        (&files.export_csv, "--export-csv"),
+        (&files.export_html, "--export-html"),
+    ];
+    match requested.into_iter().find(|(path, _)| path.is_some()) {
+        Some((_, flag)) => Err(Failure::new(format!("{flag} is for times, and --metric instructions measures none"))
+            .hint("--json, --export-markdown and --export-junit have the counts")),
+        None => Ok(()),
+    }
+}
+
+/// What is counted on a demo.
+fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
+    let opened = crate::demo::open_quietly("replay", demo)?;
+    if args.commands.len() != 2 {
+        return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
+            .hint("use `prony count` for one build, or for more than two"));
+    }
+    let builds = args.commands.iter().enumerate().map(|(place, text)| {
+        let command = CommandLine::words(text).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
+        let name = args.command_name.get(place).cloned().unwrap_or_else(|| text.clone());
+        Ok(Build { name, command: command.into_iter().map(OsString::from).collect() })
+    });
+    Ok(CountOptions {
+        demo: DemoSource {
+            path: demo.to_owned(),
+            limits: args.limits.into(),
+            trusted: trust::of(demo, opened.header(), true, &args.trust)?,
+            keep_variables: args.trust.keep_variable.clone(),
+            files: (&args.files).into(),
+            comparison: replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?,
+        },
+        builds: builds.collect::<Result<_, Failure>>()?,
+        replays: args.plan.runs.unwrap_or(REPLAYS_COUNTED),
+        recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
+    })
+}

@@ -1,0 +1,125 @@
+//! Instructions of two builds on demos in words, for every medium.
+
+use prony_bench::count::{CountComparison, CountError, CountVerdict};
+use prony_bench::counted::{CountedDemo, CountedDemos};
+use prony_text::{Table, count, thousands, without_error_numbers};
+
+use crate::change;
+use crate::divergence;
+
+/// Why a demo was not counted; `None` where it was.
+pub fn failure(demo: &CountedDemo) -> Option<String> {
+    let error = demo.report.as_ref().err()?;
+    let place = match error {
+        CountError::Diverged { report, .. } => report.divergence.as_ref().map(divergence::in_short),
+        _ => None,
+    };
+    let message = [Some(error.to_string()), place].into_iter().flatten().collect::<Vec<String>>().join(": ");
+    Some(without_error_numbers(&message))
+}
+
+/// The verdict for all demos in a sentence.
+pub fn sentence(builds: [&str; 2], demos: &CountedDemos) -> String {
+    let [a, b] = builds;
+    let on = |verdict| match demos.requested {
+        1 => String::new(),
+        of => {
+            let number = demos.all.iter().filter(|demo| demos.verdict_on(demo) == Some(verdict)).count();
+            format!(" on {number} of {of} demos")
+        }
+    };
+    match demos.verdict() {
+        Some(CountVerdict::More) => format!("{b} runs more instructions than {a}{}", on(CountVerdict::More)),
+        Some(CountVerdict::Fewer) => {
+            format!("{b} runs fewer instructions than {a}{}, and more on none", on(CountVerdict::Fewer))
+        }
+        Some(CountVerdict::Same) => format!("{b} and {a} run the same instructions, within {}", limit(demos)),
+        Some(CountVerdict::Equal) => format!("{b} and {a} run the same instructions, function by function"),
+        None => {
+            let failed = demos.all.iter().filter(|demo| demo.report.is_err()).count();
+            match demos.requested {
+                1 => "not counted".to_owned(),
+                of => format!("not counted on {failed} of {of} demos"),
+            }
+        }
+    }
+}
+
+/// The limit below which there is no difference.
+pub fn limit(demos: &CountedDemos) -> String {
+    format!("{} %", prony_text::plain(demos.limit * 100.0))
+}
+
+/// The difference of two builds: `5,000 more (+0.028 %)`.
+pub fn difference(compared: &CountComparison) -> String {
+    let [a, b] = compared.totals;
+    let share = match change::value((b.min as f64 / a.min as f64).ln()) {
+        none if none == "0 %" => String::new(),
+        share => format!(" ({share})"),
+    };
+    let more = if compared.difference() < 0 { "fewer" } else { "more" };
+    format!("{} {more}{share}", thousands(compared.difference().unsigned_abs()))
+}
+
+/// A row a demo. `names`: of the builds, as the head of their columns. `shown`: how the name of a demo is written.
+pub fn table(names: [String; 2], demos: &CountedDemos, shown: fn(&str) -> String) -> Table {
+    let [a, b] = names;
+    let head = ["demo".to_owned(), a, b, "difference".to_owned(), "verdict".to_owned()];
+    let mut table = Table::with_head(head).numbers(1..4);
+    for demo in &demos.all {
+        let name = shown(&demo.name);
+        match demo.comparison() {
+            Some(compared) => {
+                let [a, b] = compared.totals.map(|total| thousands(total.min));
+                let verdict = verdict_word(compared.verdict(demos.limit));
+                table.row([name, a, b, difference(&compared), verdict.to_owned()]);
+            }
+            None => table.row([name, "–".to_owned(), "–".to_owned(), "–".to_owned(), not_counted(demo).to_owned()]),
+        }
+    }
+    table
+}
+
+/// The verdict in a word.
+pub fn verdict_word(verdict: CountVerdict) -> &'static str {
+    match verdict {
+        CountVerdict::Equal => "equal",
+        CountVerdict::Same => "same",
+        CountVerdict::More => "more",
+        CountVerdict::Fewer => "fewer",
+    }
+}
+
+fn not_counted(demo: &CountedDemo) -> &'static str {
+    match &demo.report {
+        Err(CountError::Diverged { .. }) => "diverged",
+        _ => "failed",
+    }
+}
+
+/// The verdict on a demo in a line, with the function that makes most of it.
+pub fn claim(demos: &CountedDemos, demo: &CountedDemo) -> Option<String> {
+    let compared = demo.comparison()?;
+    let b = demos.builds.last()?;
+    Some(match compared.verdict(demos.limit) {
+        CountVerdict::Equal => format!("{b} runs the same instructions, function by function"),
+        CountVerdict::Same => format!("the same within {}: {b} runs {}", limit(demos), difference(&compared)),
+        CountVerdict::More | CountVerdict::Fewer => {
+            let most = compared.differing.first().map(|change| {
+                let name = crate::text::count::names(std::slice::from_ref(change)).concat();
+                format!(", most of all in {name}")
+            });
+            format!("{b} runs {} instructions{}", difference(&compared), most.unwrap_or_default())
+        }
+    })
+}
+
+/// What the numbers are of.
+pub fn basis(demos: &CountedDemos) -> String {
+    let replays = demos.all.iter().find_map(|demo| Some(demo.report.as_ref().ok()?.builds.first()?.replays.len()));
+    format!(
+        "instructions of the server's own code, the least of {} of each build; same: within {}; a count is no time",
+        count(replays.unwrap_or(0) as u64, "replay"),
+        limit(demos)
+    )
+}
