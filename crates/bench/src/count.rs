@@ -19,6 +19,9 @@ use crate::demo::{Build, DemoSource};
 /// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
 const TOOL: [&str; 5] = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--demangle=no"];
 
+/// A share of A's instructions below which there is no difference, unless the user sets another.
+pub const SAME_WITHIN: f64 = 0.0001;
+
 /// Name of the object that a command runs.
 const PROGRAM: &str = "program";
 

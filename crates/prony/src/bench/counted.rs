@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use prony_bench::count::{CountOptions, CountVerdict};
+use prony_bench::count::{CountOptions, CountVerdict, SAME_WITHIN};
 use prony_bench::counted::{CountedDemo, CountedDemos};
 use prony_bench::{Build, CommandLine, DemoSource};
 use prony_machine::Interrupt;
@@ -19,9 +19,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
 use crate::{count, replay, trust};
-
-/// A share of instructions below which there is no difference, unless the user sets one.
-pub const LIMIT: f64 = 0.0001;
 
 /// Counts, leaves files, answers.
 ///
@@ -51,7 +48,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         }
     }
     let builds = [0, 1].map(|build| planned.first().map_or_else(String::new, |first| first.builds[build].name.clone()));
-    let counted = CountedDemos { requested, limit: args.plan.margin.unwrap_or(LIMIT), builds, all };
+    let counted = CountedDemos { requested, limit: args.plan.margin.unwrap_or(SAME_WITHIN), builds, all };
     let cases = junit::of_counts(&counted);
     if let Some(file) = table {
         write(file, markdown::counted::markdown(&counted, VERSION).as_bytes())?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use prony_bench::count::SAME_WITHIN;
 
 use super::bench::percent;
 use super::{DemoLimits, FileArgs, TrustArgs};
@@ -115,7 +116,7 @@ impl SearchArgs {
     pub fn margin(&self) -> f64 {
         self.margin.unwrap_or(match self.metric {
             SearchedMetric::Time => 0.01,
-            SearchedMetric::Instructions => 0.0001,
+            SearchedMetric::Instructions => SAME_WITHIN,
         })
     }
 }
