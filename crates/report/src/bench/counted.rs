@@ -1,7 +1,11 @@
 //! Instructions of two builds on demos in words, for every medium.
 
-use prony_bench::count::{CountComparison, CountError, CountVerdict};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use prony_bench::count::{CountComparison, CountError, CountVerdict, FunctionChange};
 use prony_bench::counted::{CountedDemo, CountedDemos};
+use prony_profile::{CountedFunction, distinct_names, shortened};
 use prony_text::{Table, count, thousands, without_error_numbers};
 
 use crate::change;
@@ -106,7 +110,7 @@ pub fn claim(demos: &CountedDemos, demo: &CountedDemo) -> Option<String> {
         CountVerdict::Same => format!("the same within {}: {b} runs {}", limit(demos), difference(&compared)),
         CountVerdict::More | CountVerdict::Fewer => {
             let most = compared.differing.first().map(|change| {
-                let name = crate::text::count::names(std::slice::from_ref(change)).concat();
+                let name = names(std::slice::from_ref(change)).concat();
                 format!(", most of all in {name}")
             });
             format!("{b} runs {} instructions{}", difference(&compared), most.unwrap_or_default())
@@ -122,4 +126,17 @@ pub fn basis(demos: &CountedDemos) -> String {
         count(replays.unwrap_or(0) as u64, "replay"),
         limit(demos)
     )
+}
+
+/// Names of functions as people read them.
+pub fn names(changes: &[FunctionChange]) -> Vec<String> {
+    let names = distinct_names(changes.iter().map(|change| change.function.symbol.as_str()));
+    changes.iter().map(|change| readable(&change.function, &names)).collect()
+}
+
+/// Name of a function; an address says nothing without its object.
+pub fn readable(function: &CountedFunction, names: &HashMap<&str, String, impl BuildHasher>) -> String {
+    let symbol = function.symbol.as_str();
+    let name = shortened(names.get(symbol).map_or(symbol, String::as_str)).to_string();
+    if name.starts_with("0x") { format!("{}+{name}", function.object) } else { name }
 }

@@ -1,15 +1,13 @@
 //! Text of counted instructions: the totals, the verdict, and the functions that make the difference.
 
-use std::collections::HashMap;
 use std::fmt::Write;
-use std::hash::BuildHasher;
 use std::path::Path;
 
 use prony_bench::count::{CountComparison, CountRange, CountReport, CountVerdict, CountedBuild, FunctionChange};
-use prony_profile::{CountedFunction, distinct_names, shortened};
+use prony_profile::distinct_names;
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::bench::counted::difference;
+use crate::bench::counted::{difference, names, readable};
 
 /// Functions that a table lists; --json has all.
 const LISTED: usize = 10;
@@ -112,19 +110,6 @@ fn functions(out: &mut String, build: &CountedBuild, frames: u64) {
     }
     out.push_str(&table.text());
     varying(out, &own.varying);
-}
-
-/// Names of functions as people read them.
-pub(crate) fn names(changes: &[FunctionChange]) -> Vec<String> {
-    let names = distinct_names(changes.iter().map(|change| change.function.symbol.as_str()));
-    changes.iter().map(|change| readable(&change.function, &names)).collect()
-}
-
-/// Name of a function; an address says nothing without its object.
-fn readable(function: &CountedFunction, names: &HashMap<&str, String, impl BuildHasher>) -> String {
-    let symbol = function.symbol.as_str();
-    let name = shortened(names.get(symbol).map_or(symbol, String::as_str)).to_string();
-    if name.starts_with("0x") { format!("{}+{name}", function.object) } else { name }
 }
 
 /// Instructions of a frame; a dash where a demo has none, as of a server that waits in `recv`.
