@@ -44,8 +44,8 @@ impl Run<'_> {
             widest = widest.max(spread);
         }
         let [good, bad] = ends;
-        let least = (good as f64 * self.options.margin.exp_m1()) as u64;
-        if bad.saturating_sub(good) <= widest.max(least) {
+        let least = good as f64 * self.options.margin.exp();
+        if bad.saturating_sub(good) <= widest || bad as f64 <= least {
             return Ok(Culprit::None);
         }
         // Between both ends, so that each is as far from it as can be.

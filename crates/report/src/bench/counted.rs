@@ -140,3 +140,9 @@ pub fn readable(function: &CountedFunction, names: &HashMap<&str, String, impl B
     let name = shortened(names.get(symbol).map_or(symbol, String::as_str)).to_string();
     if name.starts_with("0x") { format!("{}+{name}", function.object) } else { name }
 }
+
+/// A difference of counts: `+5,000`.
+pub fn with_sign(difference: i64) -> String {
+    let sign = if difference < 0 { "−" } else { "+" };
+    format!("{sign}{}", thousands(difference.unsigned_abs()))
+}

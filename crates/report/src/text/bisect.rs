@@ -7,6 +7,7 @@ use prony_bench::bisect::{BisectReport, Commit, CountedChange, Culprit, Found, P
 use prony_profile::shortened;
 use prony_text::{Table, Untrusted, count, plain, thousands};
 
+use crate::bench::counted::with_sign;
 use crate::change::{self, change};
 
 /// The whole answer. `margin`: a smaller slowdown is none, as a share.
@@ -109,18 +110,13 @@ fn effect(out: &mut String, margin: f64, report: &BisectReport, at: usize) {
 /// What the commit that was found runs more than the one before it.
 fn counted(out: &mut String, instructions: u64, before: u64, functions: &[CountedChange]) {
     let share = change::value((instructions as f64 / before as f64).ln());
-    let _ = writeln!(out, "  {} instructions ({share}) against the commit before it", signed(instructions, before));
+    let difference = with_sign(i64::try_from(i128::from(instructions) - i128::from(before)).unwrap_or(i64::MAX));
+    let _ = writeln!(out, "  {difference} instructions ({share}) against the commit before it");
     for CountedChange { object, symbol, difference } in functions {
         let of = if object == "program" { String::new() } else { format!(" of {}", Untrusted::new(object)) };
-        let sign = if *difference < 0 { "−" } else { "+" };
-        let number = thousands(difference.unsigned_abs());
-        let _ = writeln!(out, "    {sign}{number} in {}{of}", Untrusted::new(&shortened(symbol).to_string()));
+        let symbol = Untrusted::new(&shortened(symbol).to_string()).to_string();
+        let _ = writeln!(out, "    {} in {symbol}{of}", with_sign(*difference));
     }
-}
-
-fn signed(count: u64, before: u64) -> String {
-    let sign = if count < before { "−" } else { "+" };
-    format!("{sign}{}", thousands(count.abs_diff(before)))
 }
 
 fn certainty(out: &mut String, report: &BisectReport) {

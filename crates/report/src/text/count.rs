@@ -7,7 +7,7 @@ use prony_bench::count::{CountComparison, CountRange, CountReport, CountVerdict,
 use prony_profile::distinct_names;
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::bench::counted::{difference, names, readable};
+use crate::bench::counted::{difference, names, readable, with_sign};
 
 /// Functions that a table lists; --json has all.
 const LISTED: usize = 10;
@@ -119,9 +119,4 @@ fn of_frame(instructions: f64, frames: u64, shown: fn(f64) -> String) -> String 
 
 fn signed_number(value: f64) -> String {
     format!("{}{}", if value < 0.0 { "−" } else { "+" }, significant(value.abs()))
-}
-
-fn with_sign(difference: i64) -> String {
-    let sign = if difference < 0 { "−" } else { "+" };
-    format!("{sign}{}", thousands(difference.unsigned_abs()))
 }
