@@ -54,11 +54,11 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     if !is_printed {
         output::print(&text::replay::text(&args.demo, found))?;
     }
-    if reached.is_none() {
+    if !report.was_debugged {
         eprintln!("hint: the replay did not come to the place, so gdb was not started");
     }
-    match (reached, &found.divergence) {
-        (_, Some(_)) | (None, None) => Ok(replay::exit(found)),
-        (Some(_), None) => Ok(Exit::Good),
-    }
+    Ok(match (report.was_debugged, &found.divergence) {
+        (_, Some(_)) | (false, None) => replay::exit(found),
+        (true, None) => Exit::Good,
+    })
 }

@@ -78,7 +78,7 @@ pub enum ReplayError {
     Decoder(DecoderError),
     /// The debugger could not be attached.
     #[error(transparent)]
-    Debugger(DebuggerError),
+    Debugger(#[from] DebuggerError),
     /// A signal requested a stop.
     #[error("interrupted")]
     Interrupted,

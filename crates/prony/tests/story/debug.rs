@@ -152,6 +152,48 @@ fn a_replay_goes_on_to_its_end_under_gdb_and_breakpoints_work() {
 }
 
 #[test]
+fn one_gdb_replays_again_to_other_places_and_keeps_its_breakpoints() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("debug-again");
+    let (build, _) = recorded(&scratch, ROUNDS, &[]);
+    let (_, record, _) = last(&scratch, "send");
+    let to_record = format!("prony record {record}");
+    let commands = [
+        "prony back",
+        STACK[1],
+        "break send_answer",
+        "prony frame 20",
+        "continue",
+        "prony frame 7000",
+        &to_record,
+        STACK[1],
+        "prony back 3",
+        "prony divergence",
+        "prony nowhere",
+    ];
+    let found = at(&scratch, &["--frame", "9"], &commands, &build, ROUNDS);
+    let places: Vec<&str> = found.stdout.lines().filter(|line| line.starts_with("story.demo: stopped")).collect();
+    let frames = ["9,", "8,", "20,", "39,", "36,"].map(|frame| format!("story.demo: stopped in frame {frame} "));
+    assert_eq!(places.len(), frames.len(), "{found:?}");
+    for (place, frame) in places.iter().zip(&frames) {
+        assert!(place.starts_with(frame.as_str()), "{found:?}");
+    }
+    // One before the place, and the one that the breakpoint stops in.
+    assert!(found.stdout.contains("take_turn (fd=3, round=7)"), "{found:?}");
+    assert!(found.stdout.contains("Breakpoint 1, send_answer (fd=3, round=20)"), "{found:?}");
+    assert!(found.stdout.contains(" in send_answer (fd=3, round=39)"), "{found:?}");
+    for message in [
+        "expected a frame below 40, found frame 7000",
+        "the replay ended without coming there",
+        "expected a place: frame N, record N or divergence",
+    ] {
+        assert!(found.stderr.contains(message), "{found:?}");
+    }
+    assert!(!found.stderr.contains("gdb was not started"), "{found:?}");
+    assert_eq!(found.code, Some(0), "{found:?}");
+}
+
+#[test]
 fn the_process_that_has_the_record_is_stopped() {
     let _turn = Turn::take();
     let scratch = Scratch::new("debug-processes");

@@ -4,7 +4,7 @@ use crate::channel::{self, Halted};
 use crate::replay::{ReplayOptions, Replayer};
 use crate::replay_error::ReplayError;
 use crate::report::{Divergence, Progress, ReplayReport, Timing};
-use crate::run::debugger::{Debugger, GdbOptions};
+use crate::run::debugger::{Debugger, GdbOptions, Session};
 use crate::run::stop_place::{StopPlace, StopRecord};
 use crate::verdict::diverged;
 use prony_demo::dump::call_name;
@@ -43,14 +43,17 @@ pub struct Stopped {
 pub struct DebugReport {
     /// The place at which the debugger was attached; `None` if the replay ended without coming there.
     pub stopped: Option<Stopped>,
+    /// A debugger was attached, in this replay or in one before it.
+    pub was_debugged: bool,
     /// Result of the replay. Where the debugger was left before the end of the demo, it covers what was replayed until then.
     pub replay: ReplayReport,
     /// The debugger was left before the end of the demo, and nothing had diverged until then.
     pub was_left: bool,
 }
 
-/// Replays a demo up to `place`, or to a divergence before it, and starts gdb there. Until then the build runs natively. Returns when
-/// gdb has ended. `reached` is called before gdb is started, `progress` a few times a second.
+/// Replays a demo up to `place`, or to a divergence before it, and starts gdb there; again to each place that gdb requests. Until then
+/// the build runs natively. Returns when gdb has ended, with the last replay. `reached` is called before gdb is attached, `progress` a
+/// few times a second.
 ///
 /// # Errors
 /// As [`crate::replay()`]; a place that the demo does not have; a debugger that does not attach.
@@ -61,26 +64,81 @@ pub fn debug(
     reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<DebugReport, ReplayError> {
-    let mut replayer = Replayer::open_at(options, Some(place))?;
+    let (mut place, mut session, mut was_debugged) = (place, None::<Session>, false);
+    loop {
+        let found = replay_to(options, place, gdb, session.take(), reached, progress);
+        let mut ended = match found {
+            Ok(ended) => ended,
+            Err((error, Some(mut waiting))) => {
+                waiting.refuse(&error.to_string())?;
+                match waiting.request()? {
+                    Some(next) => (place, session) = (next, Some(waiting)),
+                    None => return Err(error),
+                }
+                continue;
+            }
+            Err((error, None)) => return Err(error),
+        };
+        was_debugged |= ended.report.stopped.is_some();
+        ended.report.was_debugged = was_debugged;
+        // It waits for an answer where the replay did not come to the place.
+        if let (Some(waiting), None) = (&mut ended.session, ended.next) {
+            waiting.refuse("the replay ended without coming there")?;
+            ended.next = waiting.request()?;
+        }
+        match ended.next {
+            Some(next) => (place, session) = (next, ended.session),
+            None => return Ok(ended.report),
+        }
+    }
+}
+
+/// A replay up to a place, and the debugger that goes on.
+struct Ended {
+    report: DebugReport,
+    session: Option<Session>,
+    next: Option<StopPlace>,
+}
+
+fn replay_to(
+    options: &ReplayOptions,
+    place: StopPlace,
+    gdb: &GdbOptions,
+    session: Option<Session>,
+    reached: &mut dyn FnMut(&Stopped),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Ended, (ReplayError, Option<Session>)> {
+    let mut replayer = match Replayer::open_at(options, Some(place)) {
+        Ok(replayer) => replayer,
+        Err(error) => return Err((error, session)),
+    };
     let planned = replayer.tape.stop;
     let (mut stopped, mut script) = (None, None);
-    let mut start = |halted: &Halted, facts: Option<channel::Divergence>| {
+    let mut at_place = |halted: &Halted, facts: Option<channel::Divergence>, session: Option<Session>| {
         let mut found = stopped_at(options, planned, halted, facts)?;
         script = gdb.script(halted)?;
         found.script = script.as_ref().map(|script| script.path().to_path_buf());
         reached(&found);
+        let frame = found.frame;
         stopped = Some(found);
-        gdb.start(halted)
+        match session {
+            Some(mut session) => session.reached(halted.pid, halted.tid, frame).map(|()| session),
+            None => gdb.start(halted, frame),
+        }
     };
-    let mut debugger = Debugger::new(&mut start);
-    let mut replay = replayer.replay_with(progress, Some(&mut debugger))?;
-    let was_left = debugger.was_left;
+    let mut debugger = Debugger::new(&mut at_place, session);
+    let replayed = replayer.replay_with(progress, Some(&mut debugger));
+    let Debugger { session, next, was_left, .. } = debugger;
     drop(script);
+    let mut replay = match replayed {
+        Ok(replay) => replay,
+        Err(error) => return Err((error, session)),
+    };
     if stopped.is_some() {
         // They are those of the person, too.
         replay.timing = Timing::before_replay(replay.timing.recorded_s);
     }
-    Ok(DebugReport { stopped, replay, was_left })
+    Ok(Ended { report: DebugReport { stopped, was_debugged: false, replay, was_left }, session, next })
 }
 
 /// What stands at the place of the thread that waits.

@@ -1,22 +1,30 @@
 //! A debugger on a replay: attached once a thread waits for it, and waited for until it ends.
 
 mod gdb;
+mod session;
 
 pub use gdb::GdbOptions;
+pub(crate) use session::Session;
 
 use crate::channel::{Channel, Divergence, Halted};
+use crate::run::stop_place::StopPlace;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::process::Child;
 use std::time::Duration;
 
-/// Starts a debugger on the thread that waits. What the build found there, where it diverged, comes with it.
-pub(crate) type StartDebugger<'a> = dyn FnMut(&Halted, Option<Divergence>) -> Result<Child, DebuggerError> + 'a;
+/// Has a debugger attach to the thread that waits: the one that has requested the place, or a new one. What the build found there, where
+/// it diverged, comes with it.
+pub(crate) type AtPlace<'a> =
+    dyn FnMut(&Halted, Option<Divergence>, Option<Session>) -> Result<Session, DebuggerError> + 'a;
 
 /// Debugger that a replay is stopped for.
 pub(crate) struct Debugger<'a> {
-    start: &'a mut StartDebugger<'a>,
+    at_place: &'a mut AtPlace<'a>,
+    /// The debugger, while it runs.
+    pub(crate) session: Option<Session>,
+    /// The place to which it has the build replayed again.
+    pub(crate) next: Option<StopPlace>,
     /// True once it was attached.
     pub(crate) was_attached: bool,
     /// True if the build had not ended on its own when the debugger did.
@@ -63,22 +71,24 @@ fn restriction(scope: Option<u8>) -> String {
 const LOOK: Duration = Duration::from_millis(2);
 
 impl<'a> Debugger<'a> {
-    pub(crate) fn new(start: &'a mut StartDebugger<'a>) -> Debugger<'a> {
-        Debugger { start, was_attached: false, was_left: false }
+    pub(crate) fn new(at_place: &'a mut AtPlace<'a>, session: Option<Session>) -> Debugger<'a> {
+        Debugger { at_place, session, next: None, was_attached: false, was_left: false }
     }
 
-    /// Starts the debugger on the thread that waits, and returns when it has ended.
+    /// Has a debugger attach to the thread that waits, and returns when it has ended, or wants the build replayed again.
     pub(crate) fn attach(&mut self, channel: &Channel, halted: &Halted) -> Result<(), DebuggerError> {
-        let mut debugger = (self.start)(halted, channel.divergence())?;
+        let mut session = (self.at_place)(halted, channel.divergence(), self.session.take())?;
         while !is_stopped(halted) {
-            if let Some(status) = debugger.try_wait().map_err(DebuggerError::Wait)? {
+            if let Some(status) = session.ended()? {
                 return Err(DebuggerError::NotAttached { pid: halted.pid, status, ptrace_scope: ptrace_scope() });
             }
             std::thread::sleep(LOOK);
         }
         self.was_attached = true;
         channel.release();
-        debugger.wait().map(drop).map_err(DebuggerError::Wait)
+        self.next = session.request()?;
+        self.session = self.next.is_some().then_some(session);
+        Ok(())
     }
 }
 

@@ -1,9 +1,12 @@
 //! gdb, or gdbserver, on the thread of a replay that waits.
 
-use super::DebuggerError;
+use super::{DebuggerError, Session};
 use crate::channel::Halted;
+use rustix::io::{FdFlags, fcntl_setfd};
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use tempfile::NamedTempFile;
 
@@ -24,26 +27,32 @@ pub struct GdbOptions {
 }
 
 impl GdbOptions {
-    /// Starts gdb on a thread.
-    pub(crate) fn start(&self, halted: &Halted) -> Result<Child, DebuggerError> {
+    /// Starts gdb on a thread, in this frame.
+    pub(crate) fn start(&self, halted: &Halted, frame: u64) -> Result<Session, DebuggerError> {
+        let (ours, its) = UnixStream::pair().map_err(DebuggerError::Wait)?;
         let pid = halted.pid.to_string();
-        let Some(port) = self.port else {
-            // A command of gdb is one line; a text of Rust in quotes is one of Python.
-            let script = format!("python exec({:?})", with_names(&pid, halted));
-            let mut words: Vec<&str> = vec!["-q"];
-            words.extend(self.batch.then_some("-batch"));
-            words.extend(["-ex", &script]);
-            words.extend(self.commands.iter().flat_map(|command| ["-ex", command]));
-            return self.spawn("gdb", &words);
+        let child = match self.port {
+            Some(port) => self.spawn("gdbserver", &["--once", "--attach", &format!("localhost:{port}"), &pid]),
+            None => {
+                fcntl_setfd(&its, FdFlags::empty()).map_err(|error| DebuggerError::Wait(error.into()))?;
+                let names = format!("PROCESS = {pid}\nREQUESTS = {}\nFRAME = {frame}\n", its.as_raw_fd());
+                // A command of gdb is one line; a text of Rust in quotes is one of Python.
+                let script = format!("python exec({:?})", names + &with_thread(halted));
+                let mut words: Vec<&str> = vec!["-q"];
+                words.extend(self.batch.then_some("-batch"));
+                words.extend(["-ex", &script]);
+                words.extend(self.commands.iter().flat_map(|command| ["-ex", command]));
+                self.spawn("gdb", &words)
+            }
         };
-        self.spawn("gdbserver", &["--once", "--attach", &format!("localhost:{port}"), &pid])
+        Ok(Session::new(child?, ours))
     }
 
     /// What a gdb is to run that has connected to the port; `None` without one.
     pub(crate) fn script(&self, halted: &Halted) -> Result<Option<NamedTempFile>, DebuggerError> {
         let written = || -> io::Result<NamedTempFile> {
             let mut file = tempfile::Builder::new().prefix("prony-").suffix(".py").tempfile()?;
-            file.write_all(with_names("None", halted).as_bytes())?;
+            file.write_all(format!("PROCESS = None\n{}", with_thread(halted)).as_bytes())?;
             Ok(file)
         };
         self.port.map(|_| written().map_err(DebuggerError::Script)).transpose()
@@ -58,7 +67,6 @@ impl GdbOptions {
     }
 }
 
-/// The script, with the names that it expects.
-fn with_names(process: &str, halted: &Halted) -> String {
-    format!("PROCESS = {process}\nTHREAD = {}\n{SCRIPT}", halted.tid)
+fn with_thread(halted: &Halted) -> String {
+    format!("THREAD = {}\n{SCRIPT}", halted.tid)
 }

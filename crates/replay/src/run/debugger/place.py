@@ -1,19 +1,15 @@
 """Shows a server that a replay has stopped: its own frames first, and none of prony's signals.
 
-Defined above this text are THREAD, the kernel's number of the thread, and PROCESS, that of the process to attach to or None.
+Defined above this text is THREAD, the kernel's number of the thread. Where gdb is to attach itself, PROCESS is that of its process, FRAME
+the frame of the demo, and REQUESTS a socket that takes places to replay to; else PROCESS is None.
 """
 
 import collections
 import itertools
 import os
+import socket
 
 import gdb
-
-if PROCESS:
-    # The stop that gdb would report is inside the library.
-    gdb.execute("set suppress-cli-notifications on")
-    gdb.execute("attach %d" % PROCESS, to_string=True)
-    gdb.execute("set suppress-cli-notifications off")
 
 # Instructions and system calls of the server that prony answers.
 gdb.execute("handle SIGILL SIGSYS nostop noprint pass", to_string=True)
@@ -32,7 +28,9 @@ def mapped(name):
                 yield Range(start, end, int(offset, 16), int(inode))
 
 
-LIBRARY = list(mapped("memfd:prony-preload"))
+# Where the library lies, and of which of its places gdb has the symbols.
+LIBRARY = []
+KNOWN = set()
 
 
 def is_library(frame):
@@ -71,17 +69,69 @@ def older(frame):
         frame = frame.older()
 
 
-# Only a descriptor of the server names the file: LIBRARY_FD, or LIBRARY_I386_FD.
-for fd in (1001, 1006):
-    path = "/proc/%d/fd/%d" % (gdb.selected_inferior().pid, fd)
-    if LIBRARY and os.path.exists(path) and os.stat(path).st_ino == LIBRARY[0].inode:
-        gdb.execute("add-symbol-file %s -o %#x" % (path, LIBRARY[0].start - LIBRARY[0].offset), to_string=True)
+def attach(process):
+    # The stop that gdb would report is inside the library.
+    gdb.execute("set suppress-cli-notifications on")
+    gdb.execute("attach %d" % process, to_string=True)
+    gdb.execute("set suppress-cli-notifications off")
 
-WithoutLibrary()
-for thread in gdb.selected_inferior().threads():
-    if THREAD in thread.ptid[1:]:
-        thread.switch()
-frame = next(past_library(older(gdb.newest_frame()), lambda frame: frame), None)
-if frame is not None:
-    frame.select()
-    gdb.execute("frame")
+
+def show(waiting):
+    """Selects the frame of the server in the thread that waits."""
+    LIBRARY[:] = mapped("memfd:prony-preload")
+    # Only a descriptor of the server names the file: LIBRARY_FD, or LIBRARY_I386_FD.
+    for fd in (1001, 1006):
+        path = "/proc/%d/fd/%d" % (gdb.selected_inferior().pid, fd)
+        if LIBRARY and os.path.exists(path) and os.stat(path).st_ino == LIBRARY[0].inode:
+            start = LIBRARY[0].start - LIBRARY[0].offset
+            if start not in KNOWN:
+                gdb.execute("add-symbol-file %s -o %#x" % (path, start), to_string=True)
+                KNOWN.add(start)
+    WithoutLibrary()
+    for thread in gdb.selected_inferior().threads():
+        if waiting in thread.ptid[1:]:
+            thread.switch()
+    frame = next(past_library(older(gdb.newest_frame()), lambda frame: frame), None)
+    if frame is not None:
+        frame.select()
+        gdb.execute("frame")
+
+
+class Again(gdb.Command):
+    """Replay again, up to another place of the demo; breakpoints stay.
+
+prony frame N               to the first call of frame N
+prony record N [PROCESS]    to the call of record N
+prony divergence            to the divergence
+prony back [N]              to the frame before the last place, or N before it"""
+
+    def __init__(self):
+        super().__init__("prony", gdb.COMMAND_RUNNING)
+        self.requests = socket.socket(fileno=REQUESTS)
+        self.answers = self.requests.makefile()
+        self.frame = FRAME
+
+    def invoke(self, argument, from_tty):
+        kind, *numbers = gdb.string_to_argv(argument) or [""]
+        if kind == "back":
+            kind, numbers = "frame", [str(max(0, self.frame - int(numbers[0] if numbers else 1)))]
+        if kind == "record":
+            numbers = [numbers[1] if len(numbers) > 1 else "0", *numbers[:1]]
+        if gdb.selected_inferior().pid:
+            gdb.execute("set confirm off")
+            gdb.execute("kill", to_string=True)
+            gdb.execute("set confirm on")
+        self.requests.sendall((" ".join([kind, *numbers]) + "\n").encode())
+        answer = self.answers.readline().rstrip("\n")
+        if not answer.startswith("stopped "):
+            raise gdb.GdbError(answer or "the replay has ended")
+        process, waiting, self.frame = map(int, answer.split()[1:])
+        attach(process)
+        show(waiting)
+
+
+if PROCESS:
+    attach(PROCESS)
+show(THREAD)
+if PROCESS:
+    Again()
