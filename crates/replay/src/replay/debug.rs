@@ -67,7 +67,7 @@ pub fn debug(
     let (mut place, mut session, mut was_debugged) = (place, None::<Session>, false);
     loop {
         let found = replay_to(options, place, gdb, session.take(), reached, progress);
-        let mut ended = match found {
+        let mut ended = match found.map_err(|failed| *failed) {
             Ok(ended) => ended,
             Err((error, Some(mut waiting))) => {
                 waiting.refuse(&error.to_string())?;
@@ -107,10 +107,10 @@ fn replay_to(
     session: Option<Session>,
     reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
-) -> Result<Ended, (ReplayError, Option<Session>)> {
+) -> Result<Ended, Box<(ReplayError, Option<Session>)>> {
     let mut replayer = match Replayer::open_at(options, Some(place)) {
         Ok(replayer) => replayer,
-        Err(error) => return Err((error, session)),
+        Err(error) => return Err(Box::new((error, session))),
     };
     let planned = replayer.tape.stop;
     let (mut stopped, mut script) = (None, None);
@@ -132,7 +132,7 @@ fn replay_to(
     drop(script);
     let mut replay = match replayed {
         Ok(replay) => replay,
-        Err(error) => return Err((error, session)),
+        Err(error) => return Err(Box::new((error, session))),
     };
     if stopped.is_some() {
         // They are those of the person, too.
