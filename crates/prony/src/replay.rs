@@ -165,8 +165,9 @@ pub fn debug_hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         use DivergenceClass::{EarlyExit, Input, LateExit, Order, Output, UnrecordedCall};
         matches!(class, Output | Order | UnrecordedCall | EarlyExit | LateExit | Input)
     };
-    let is_exact = args.comparison.tolerance.is_none() && args.comparison.decoder.is_none();
-    let found = report.divergence.as_ref().filter(|found| is_exact && is_stopped(found.class))?;
+    let is_natively_exact =
+        args.comparison.tolerance.is_none() && args.comparison.decoder.is_none() && args.execution.under.is_none();
+    let found = report.divergence.as_ref().filter(|found| is_natively_exact && is_stopped(found.class))?;
     (!found.backtrace.is_empty()).then(|| format!("`{}` opens gdb there", steps::debug_command(args)))
 }
 

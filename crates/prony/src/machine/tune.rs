@@ -157,18 +157,8 @@ fn as_root(args: &TuneArgs, tree: &Tree, is_as_requested: bool, cpus: &CpuSet) {
         line += " --fifo";
     }
     if !args.command.is_empty() {
-        let words: Vec<_> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-        let _ = write!(line, " -- {}", words.join(" "));
+        let words = args.command.iter().map(|word| word.to_string_lossy());
+        let _ = write!(line, " -- {}", shell_words::join(words));
     }
     eprintln!("hint: try `{line}` for the rest");
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_+=./:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

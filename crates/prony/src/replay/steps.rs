@@ -1,6 +1,6 @@
 //! The next step after a divergence: for each possible cause, and given the flags already in use.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 
 use prony_replay::{
     Cause, Divergence, DivergenceClass, Doing, FailedCall, ReplayReport, ThreadReport, Traced, Unrecorded,
@@ -24,22 +24,28 @@ const NO_TERMINAL: i32 = 25;
 
 /// The command that explains this replay.
 pub(super) fn command(args: &ReplayArgs) -> String {
-    with_build(args, format!("prony replay --explain {}", args.demo.display()))
+    with_build(args, &["replay", "--explain"])
 }
 
 /// The command that opens a debugger where this replay diverged.
 pub(super) fn debug_command(args: &ReplayArgs) -> String {
-    with_build(args, format!("prony debug {} --divergence", args.demo.display()))
+    with_build(args, &["debug", "--divergence"])
 }
 
-fn with_build(args: &ReplayArgs, mut line: String) -> String {
-    if !args.command.is_empty() {
-        line.push_str(" --");
-        for word in &args.command {
-            let _ = write!(line, " {}", word.to_string_lossy());
-        }
+/// A verb and flags, with the demo, what gives a build its variables, and the build.
+fn with_build(args: &ReplayArgs, verb: &[&str]) -> String {
+    let mut words: Vec<Cow<'_, str>> = vec!["prony".into()];
+    words.extend(verb.iter().map(|&word| Cow::from(word)));
+    words.push(args.demo.to_string_lossy());
+    words.extend(args.trust.trust_demo.then_some("--trust-demo".into()));
+    for (name, value) in &args.execution.env {
+        words.extend(["--env".into(), format!("{}={}", name.to_string_lossy(), value.to_string_lossy()).into()]);
     }
-    line
+    if !args.command.is_empty() {
+        words.push("--".into());
+        words.extend(args.command.iter().map(|word| word.to_string_lossy()));
+    }
+    shell_words::join(words)
 }
 
 fn step_for_unrecorded(source: &Unrecorded) -> &'static str {

@@ -114,7 +114,7 @@ fn a_divergence_is_stopped_at_in_the_function_that_made_it() {
     recorded(&scratch, ROUNDS, &[]);
     let other = compiled(&scratch, "answered.c", &["-g", "-O0", "-DOTHER_ANSWER"]);
     let replayed = scratch.prony(&["replay", "story.demo", "--", &other, ROUNDS]);
-    let hint = format!("hint: `prony debug story.demo --divergence -- {other} {ROUNDS}` opens gdb there");
+    let hint = format!("hint: `prony debug --divergence story.demo -- {other} {ROUNDS}` opens gdb there");
     assert!(replayed.stderr.contains(&hint), "{replayed:?}");
 
     for place in [&["--divergence"][..], &["--frame", "9"], &["--record", "60"]] {
