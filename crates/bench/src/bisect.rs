@@ -25,6 +25,7 @@ use prony_stats::judge::{Outcome, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use history::without_git_variables;
 pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};

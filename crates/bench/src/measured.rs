@@ -1,9 +1,10 @@
-//! Everything that one `prony bench` measured: commands, builds on demos, or the benchmarks of a suite.
+//! Everything that one `prony bench` measured: commands, builds on demos or in many layouts, or the benchmarks of a suite.
 
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_stats::{Interval, Metric, Verdict};
 
+use crate::layouts::Layouts;
 use crate::{Comparison, DemoEnded, DemoOptions, DemoReport, Ended, Options, Report};
 
 /// CPU seconds from which on a run has some dozen turns in a duet.
@@ -20,6 +21,8 @@ pub enum Measured {
     Demos(Demos),
     /// The benchmarks of a suite, one after the other.
     Suite(Suite),
+    /// Two programs in many layouts.
+    Layouts(Box<Layouts>),
 }
 
 /// Commands that were compared with each other.
@@ -76,6 +79,7 @@ impl Measured {
             Measured::Commands(commands) => commands.report.samples.clone(),
             Measured::Demos(demos) => demos.samples(),
             Measured::Suite(suite) => suite.samples(),
+            Measured::Layouts(layouts) => layouts.report.samples.clone(),
         }
     }
 
@@ -84,7 +88,7 @@ impl Measured {
     pub fn relative(&self) -> (Vec<Option<Interval>>, Option<Metric>) {
         match self {
             Measured::Commands(commands) => (commands.relative(), commands.relative_metric()),
-            Measured::Demos(_) => (Vec::new(), None),
+            Measured::Demos(_) | Measured::Layouts(_) => (Vec::new(), None),
             Measured::Suite(suite) => (suite.all.iter().flat_map(|(_, commands)| commands.relative()).collect(), None),
         }
     }

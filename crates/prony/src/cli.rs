@@ -22,7 +22,7 @@ use std::time::Duration;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
-pub use bench::{BenchArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
+pub use bench::{BenchArgs, LinkArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName};
 pub use count::CountArgs;
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
@@ -165,6 +165,9 @@ pub enum Verb {
     /// The command that `prony selftest` compares with itself
     #[command(hide = true)]
     Work(WorkArgs),
+    /// The linker of `prony bench --layouts`
+    #[command(hide = true)]
+    Link(LinkArgs),
     /// Generate load on a server and measure its answers
     Load(LoadArgs),
     /// Provide an Intel 82599 in software for a user-space network driver

@@ -5,6 +5,7 @@ use std::fs;
 
 use prony_bench::{
     Commands, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference, RoundLimits,
+    Subject,
 };
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
@@ -94,7 +95,14 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
 /// # Errors
 /// Flags that contradict each other.
 pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
-    let subjects = subjects::all(args)?;
+    options_of(args, subjects::all(args)?)
+}
+
+/// How these commands are measured.
+///
+/// # Errors
+/// Flags that contradict each other.
+pub fn options_of(args: &BenchArgs, subjects: Vec<Subject>) -> Result<Options, Failure> {
     let BenchArgs { plan, execution: run, .. } = args;
     if run.duet && subjects.len() != 2 {
         return Err(Failure::new(format!("expected two commands for --duet, found {}", subjects.len())));
