@@ -22,6 +22,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
 
+/// Share of the variance from runs above which more time says more than more layouts.
+const RUNS_SHARE: f64 = 0.5;
+/// Layouts that --layouts takes at most.
+const LAYOUTS_MAX: usize = 1000;
 /// Exit code of a linker that could not be run; the compiler driver reports it.
 const NO_LINK: u8 = 1;
 
@@ -133,8 +137,8 @@ fn failure(error: &LayoutError) -> Failure {
             failure.hint("the path is that of the command, or of --program; --build runs in this directory")
         }
         LayoutError::Identical { has_links: false, .. } => failure.hint(format!(
-            "no linker was run that orders sections (GNU ld, lld, mold, go 1.22): the build must link again, and by a compiler \
-             in PATH; other linkers get the seed from ${SEED_VARIABLE}"
+            "no linker was run that orders sections (GNU ld, lld, mold, go 1.22): the build must link again, as `make -B` or, \
+             with cargo, after `touch src/main.rs`; other linkers get the seed from ${SEED_VARIABLE}"
         )),
         LayoutError::Identical { has_links: true, .. } => failure.hint(
             "the program may have one function only, or its objects were not compiled again: use `make -B`, or clean first",
@@ -147,8 +151,12 @@ fn failure(error: &LayoutError) -> Failure {
 pub fn hint(layouts: &Layouts) -> Option<String> {
     let Layouts { options, report } = layouts;
     let spreads = report.estimate.as_ref().filter(|estimate| estimate.verdict == Verdict::Unclear)?.spreads;
-    let needed = spreads.for_one_percent.filter(|&needed| needed > options.layouts)?;
-    Some(format!("--layouts {needed} would show 1 %"))
+    if spreads.of_runs > RUNS_SHARE {
+        let more_s = (2.0 * report.elapsed_s).ceil();
+        return Some(format!("most of the spread comes from the runs, not from layouts: try --max-time {more_s}s"));
+    }
+    let needed = spreads.for_one_percent.filter(|needed| (options.layouts + 1..=LAYOUTS_MAX).contains(needed))?;
+    Some(format!("--layouts {needed} detects 1 %"))
 }
 
 /// Runs a linker for a build of `--layouts`.

@@ -46,7 +46,7 @@ pub fn claim(layouts: &Layouts) -> String {
         report.elapsed_s
     );
     let verdict = match &report.estimate {
-        None => "unclear: no complete round".to_owned(),
+        None => "unclear: two complete rounds are needed".to_owned(),
         Some(Estimate { verdict, code, .. }) => {
             let found = found(code, report.metric.title());
             match verdict {
@@ -107,4 +107,36 @@ pub fn warnings(layouts: &Layouts) -> Vec<String> {
         }
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_bench::layouts::Linker;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_says_what_so_many_layouts_detect() {
+        let spreads = Spreads {
+            layouts: 20,
+            sides: [0.01, 0.02],
+            ratio: 0.012,
+            of_runs: 0.06,
+            detectable: 0.0093,
+            for_one_percent: Some(18),
+        };
+        assert_eq!(
+            plan(&spreads),
+            "20 layouts detect 0.93 % 9 times in 10, and 1 % takes 18: σ of the ratio from layout to layout 1.2 %, 6 % of its \
+             variance from runs"
+        );
+        let few = Spreads { layouts: 5, detectable: f64::INFINITY, for_one_percent: None, ..spreads };
+        assert!(plan(&few).starts_with("5 layouts are too few for an interval, and no number of them detects 1 %: "));
+    }
+
+    #[test]
+    fn links_say_what_was_ordered() {
+        assert_eq!(ordered(&Links { linker: Linker::Gnu, functions: Some(1) }), "GNU ld, 1 function ordered");
+        assert_eq!(ordered(&Links { linker: Linker::Lld, functions: None }), "lld, sections shuffled");
+    }
 }
