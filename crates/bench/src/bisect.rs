@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use counting::CountedChange;
+pub(crate) use history::without_git_variables;
 pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bisect;
+mod build_command;
 mod command;
 mod contest;
 mod context;
@@ -15,6 +16,7 @@ mod deadline;
 mod demo;
 mod duet;
 mod error;
+pub mod layouts;
 mod measured;
 mod options;
 mod randomization;

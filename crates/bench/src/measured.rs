@@ -1,13 +1,20 @@
-//! Everything that one `prony bench` measured: commands, builds on demos, or the benchmarks of a suite.
+//! Everything that one `prony bench` measured: commands, builds on demos or in many layouts, or the benchmarks of a suite.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_stats::{Interval, Metric, Verdict};
 
+use crate::layouts::Layouts;
 use crate::{Comparison, DemoEnded, DemoOptions, DemoReport, Ended, Options, Report};
 
 /// CPU seconds from which on a run has some dozen turns in a duet.
 const DUET_S: f64 = 0.05;
+/// First bytes of a machine program.
+const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 /// Level of the interval of a mean.
 const MEAN_ALPHA: f64 = 0.05;
 
@@ -20,6 +27,8 @@ pub enum Measured {
     Demos(Demos),
     /// The benchmarks of a suite, one after the other.
     Suite(Suite),
+    /// Two programs in many layouts.
+    Layouts(Box<Layouts>),
 }
 
 /// Commands that were compared with each other.
@@ -76,6 +85,7 @@ impl Measured {
             Measured::Commands(commands) => commands.report.samples.clone(),
             Measured::Demos(demos) => demos.samples(),
             Measured::Suite(suite) => suite.samples(),
+            Measured::Layouts(layouts) => layouts.report.samples.clone(),
         }
     }
 
@@ -84,7 +94,7 @@ impl Measured {
     pub fn relative(&self) -> (Vec<Option<Interval>>, Option<Metric>) {
         match self {
             Measured::Commands(commands) => (commands.relative(), commands.relative_metric()),
-            Measured::Demos(_) => (Vec::new(), None),
+            Measured::Demos(_) | Measured::Layouts(_) => (Vec::new(), None),
             Measured::Suite(suite) => (suite.all.iter().flat_map(|(_, commands)| commands.relative()).collect(), None),
         }
     }
@@ -103,6 +113,17 @@ impl Commands {
         let cpu_s = self.report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
         let is_apart = !self.options.duet && self.report.tried.is_none() && self.options.subjects.len() == 2;
         is_apart && cpu_s.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S
+    }
+
+    /// True for two different machine programs, of which each is one layout of its code.
+    pub fn is_of_two_binaries(&self) -> bool {
+        let [a, b] = self.options.subjects.as_slice() else { return false };
+        let is_elf = |path: &Path| {
+            let mut magic = [0; ELF_MAGIC.len()];
+            File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == ELF_MAGIC
+        };
+        let [a, b] = [a, b].map(|subject| subject.command.program.as_path());
+        a != b && is_elf(a) && is_elf(b)
     }
 
     /// True if there is no answer, or less of one than was requested.

@@ -5,6 +5,7 @@ mod counted;
 mod demos;
 mod exports;
 mod github;
+pub mod layouts;
 pub mod live;
 mod settings;
 mod shell;
@@ -43,6 +44,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let (measured, exports) = match () {
         () if !args.replays.demo.is_empty() => demos::measure(args)?,
         () if !args.python.pyperf.is_empty() => suite::measure(args)?,
+        () if args.layouts.layouts.is_some() => layouts::measure(args)?,
         () => commands::measure(args)?,
     };
     finish(args, &measured, exports)
@@ -63,9 +65,12 @@ fn finish(args: &BenchArgs, measured: &Measured, exports: Exports) -> Result<Exi
     if let Some(failed) = failed {
         return Err(failed);
     }
-    if let Measured::Commands(commands) = measured
-        && let Some(hint) = commands::hint(commands)
-    {
+    let hint = match measured {
+        Measured::Commands(commands) => commands::hint(commands),
+        Measured::Layouts(layouts) => layouts::hint(layouts),
+        Measured::Demos(_) | Measured::Suite(_) => None,
+    };
+    if let Some(hint) = hint {
         eprintln!("hint: {hint}");
     }
     Ok(exit(measured))
@@ -76,6 +81,10 @@ fn failure(args: &BenchArgs, measured: &Measured) -> Option<Failure> {
     match measured {
         Measured::Demos(demos) => demos::failure(demos),
         Measured::Suite(_) => None,
+        Measured::Layouts(layouts) => match &layouts.report.ended {
+            Ended::Failed(failed) => Some(commands::failure(failed, false)),
+            Ended::Complete | Ended::Interrupted => None,
+        },
         Measured::Commands(commands) => {
             let Ended::Failed(failed) = &commands.report.ended else { return None };
             if let Some(path) = args.exports.export_json.as_ref().filter(|_| commands.report.rounds > 0) {
@@ -115,7 +124,7 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
 /// True for one comparison; others are several, one after the other.
 fn is_alone(measured: &Measured) -> bool {
     match measured {
-        Measured::Commands(_) => true,
+        Measured::Commands(_) | Measured::Layouts(_) => true,
         Measured::Demos(demos) => demos.requested == 1,
         Measured::Suite(_) => false,
     }
@@ -129,6 +138,10 @@ fn exit(measured: &Measured) -> Exit {
     match measured {
         Measured::Commands(commands) => of_commands(commands),
         Measured::Demos(demos) => Exit::of([demos.verdict()]),
+        Measured::Layouts(layouts) => match Exit::of([layouts.report.verdict()]) {
+            Exit::Good if !matches!(layouts.report.ended, Ended::Complete) => Exit::NotTrusted,
+            exit => exit,
+        },
         Measured::Suite(suite) => worst(suite.all.iter().map(|(_, commands)| of_commands(commands))),
     }
 }

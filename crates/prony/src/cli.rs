@@ -23,7 +23,7 @@ use std::time::Duration;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 use prony_text::Untrusted;
 
-pub use bench::{BenchArgs, BenchMetric, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
+pub use bench::{BenchArgs, BenchMetric, LinkArgs, ParameterArgs, SelftestArgs, ShellArgs, WorkArgs};
 pub use bisect::{BisectArgs, FindName, SearchedMetric};
 pub use count::{CountArgs, REPLAYS_COUNTED};
 pub use debug::DebugArgs;
@@ -169,6 +169,9 @@ pub enum Verb {
     /// The command that `prony selftest` compares with itself
     #[command(hide = true)]
     Work(WorkArgs),
+    /// The linker of `prony bench --layouts`
+    #[command(hide = true)]
+    Link(LinkArgs),
     /// Generate load on a server and measure its answers
     Load(LoadArgs),
     /// Provide an Intel 82599 in software for a user-space network driver

@@ -117,6 +117,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => samples::check::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Work(args) => selftest::work(&args),
+        Verb::Link(args) => return bench::layouts::link(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Subject(args) => doctor::subject(&args),
         Verb::Completions(args) => pages::completions(&args),

@@ -18,7 +18,7 @@ const HOSTILE: &str = "a\u{1b}]0;b\u{7}\u{1b}[2J\r\nFORGED\u{9b}31m\u{202e}\u{20
 const SOFT: &str = "=FORGED\u{202e}\u{200b}\u{2028}\u{e0041}<b>&|";
 
 /// The verbs that `--help` does not list.
-const HIDDEN: [&str; 3] = ["work", "study work", "study collect"];
+const HIDDEN: [&str; 4] = ["link", "work", "study work", "study collect"];
 
 /// A verb, and its arguments where what others wrote is shown. Each verb is also given a file that is not there and a
 /// flag that it has not, of hostile names both.
@@ -87,6 +87,7 @@ const ROWS: &[Row] = &[
     ("man", &[]),
     ("bench", &[&["'HOSTILE'", "true"], &["sh FAILING", "sh FAILING"], &["--demo", "DEMO", "/bin/true", "'HOSTILE'"]]),
     ("selftest", &[&["'HOSTILE'"]]),
+    ("link", &[&["HOSTILE"]]),
     ("work", &[]),
     (
         "load enet",

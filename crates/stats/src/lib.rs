@@ -27,7 +27,9 @@ pub use decide::{
 };
 pub use describe::{distribution, geometric_mean, histogram, outliers, quantile, spread, variance_components};
 pub use files::{export, import, memory, samples};
-pub use infer::{proportion, serial, sign_flips, sign_test, signed_rank, single_sample, spending, unpaired, walsh};
+pub use infer::{
+    power, proportion, serial, sign_flips, sign_test, signed_rank, single_sample, spending, unpaired, walsh,
+};
 pub use interval::Interval;
 pub use metric::Metric;
 pub use seed::Seed;

@@ -6,27 +6,14 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use prony_machine::Interrupt;
-use prony_machine::signal_name;
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::history::{Commit, History, HistoryError, ask, checked_output, without_git_variables};
-
-/// Time between two looks whether a build has ended.
-const POLL: Duration = Duration::from_millis(20);
-/// Time that a build has to end after SIGTERM.
-const GRACE: Duration = Duration::from_secs(5);
-/// Bytes of a build's output that are read for its last lines.
-const TAIL_BYTES: u64 = 4096;
-/// Lines of a build's output that are shown.
-const TAIL_LINES: usize = 8;
+use crate::build_command::{self, BuildError};
 
 /// Reasons why no tree can be made.
 #[derive(Debug, thiserror::Error)]
@@ -121,17 +108,7 @@ impl Trees {
 
     /// The last lines that a commit's build printed.
     pub fn printed(&self, commit: &Commit) -> Vec<String> {
-        let read = || -> io::Result<String> {
-            let mut file = File::open(self.log(commit))?;
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-            let mut bytes = Vec::new();
-            file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        let text = read().unwrap_or_default();
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec()
+        build_command::printed(&self.log(commit))
     }
 
     /// Checks a commit out and builds it, unless that is done.
@@ -178,31 +155,11 @@ impl Trees {
         directory: &Path,
         interrupt: Option<&Interrupt>,
     ) -> Result<Option<String>, TreeError> {
-        let path = self.log(commit);
-        let log = File::create(&path).map_err(io_error(&path))?;
-        let both = log.try_clone().map_err(io_error(&path))?;
-        let mut command = Command::new("sh");
-        command.args(["-c", &self.build]).current_dir(directory);
-        command.stdin(Stdio::null()).stdout(log).stderr(both).process_group(0);
-        without_git_variables(&mut command);
-        let mut child = command.spawn().map_err(io_error(Path::new("sh")))?;
-        loop {
-            if let Some(status) = child.try_wait().map_err(io_error(Path::new("sh")))? {
-                return Ok(match (status.success(), status.code()) {
-                    (true, _) => None,
-                    (false, Some(code)) => Some(format!("exit code {code}")),
-                    (false, None) => {
-                        use std::os::unix::process::ExitStatusExt;
-                        Some(status.signal().map_or_else(|| "a signal".to_owned(), signal_name))
-                    }
-                });
-            }
-            if interrupt.is_some_and(Interrupt::is_requested) {
-                end(&mut child);
-                return Err(TreeError::Interrupted);
-            }
-            thread::sleep(POLL);
-        }
+        let ran = build_command::run(&self.build, directory, &self.log(commit), without_git_variables, interrupt);
+        ran.map_err(|error| match error {
+            BuildError::Io(path, error) => TreeError::Io { path, error },
+            BuildError::Interrupted => TreeError::Interrupted,
+        })
     }
 
     /// Removes a commit's tree, and what is known of its build.
@@ -216,19 +173,6 @@ impl Trees {
         let _ = ask(&self.repository(), &["worktree", "prune"])?;
         Ok(())
     }
-}
-
-/// Ends a build with all of its processes.
-fn end(child: &mut Child) {
-    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    // What has ended meanwhile needs no signal.
-    let _ = kill_process_group(group, Signal::TERM);
-    let begun = Instant::now();
-    while begun.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-        thread::sleep(POLL);
-    }
-    let _ = kill_process_group(group, Signal::KILL);
-    let _ = child.wait();
 }
 
 /// Removes a file or a directory; one that is not there is removed already.

@@ -4,7 +4,8 @@ use std::env;
 use std::fs;
 
 use prony_bench::{
-    Commands, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference, RoundLimits,
+    Commands, Comparison, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference,
+    RoundLimits, Subject,
 };
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
@@ -94,7 +95,14 @@ fn note(args: &BenchArgs, options: &Options, event: &Event) -> Option<String> {
 /// # Errors
 /// Flags that contradict each other.
 pub fn options(args: &BenchArgs) -> Result<Options, Failure> {
-    let subjects = subjects::all(args)?;
+    options_of(args, subjects::all(args)?)
+}
+
+/// How these commands are measured.
+///
+/// # Errors
+/// Flags that contradict each other.
+pub fn options_of(args: &BenchArgs, subjects: Vec<Subject>) -> Result<Options, Failure> {
     let BenchArgs { plan, execution: run, .. } = args;
     if run.duet && subjects.len() != 2 {
         return Err(Failure::new(format!("expected two commands for --duet, found {}", subjects.len())));
@@ -181,10 +189,24 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
     if said || apart || prints { None } else { run.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }
 
+/// Differences below may be those of two layouts of the same code, which are a few per cent apart and seldom more: ln 1.1.
+const LAYOUT_BIAS: f64 = 0.095_310_179_804_324_87;
+
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(commands: &Commands) -> Option<String> {
     let Commands { options, report } = commands;
     let judged = report.comparisons.iter().filter(|_| report.ranking.is_none());
+    let is_small = |one: &Comparison| {
+        matches!(one.outcome.verdict, Verdict::Faster | Verdict::Slower)
+            && one.outcome.metric.is_time()
+            && one.outcome.metric.of(&one.outcome).is_some_and(|block| block.interval.estimate.abs() < LAYOUT_BIAS)
+    };
+    if judged.clone().any(is_small) && commands.is_of_two_binaries() {
+        return Some(
+            "a difference of this size may be the layout of one binary: --layouts separates it from the code"
+                .to_owned(),
+        );
+    }
     let unclear = judged.into_iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
     if commands.may_gain_from_duet() && unclear.outcome.cpu.deviation > options.plan.margin {
         return Some(

@@ -10,6 +10,9 @@ use crate::failure::Failure;
 /// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
 pub const FIFO_PRIORITY: u8 = 1;
 
+/// Time for runs of all layouts. It ends earlier when runs add little to the spread.
+const LAYOUTS_TIME: Duration = Duration::from_secs(120);
+
 /// The requested CPU; a duet needs one in any case.
 pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
     match args.execution.pin {
@@ -32,6 +35,9 @@ pub fn tuning(args: &BenchArgs) -> serde_json::Value {
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 pub fn budget(args: &BenchArgs) -> Duration {
+    if args.layouts.layouts.is_some() {
+        return args.plan.max_time.unwrap_or(LAYOUTS_TIME);
+    }
     let seconds = match (args.python.is_used(), args.replays.demo.is_empty()) {
         (true, _) => 30,
         (false, false) => 20,

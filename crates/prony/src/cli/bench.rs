@@ -1,5 +1,6 @@
 //! Flags of `prony bench` and `prony selftest`. Where hyperfine has a flag that means the same, it has the same name.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ Examples:
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
   prony bench --pyperf old/bench.py --pyperf new/bench.py each benchmark of scripts that use pyperf.Runner
+  prony bench --layouts 20 --build 'make -B -C old' --build 'make -B -C new' 'old/vm fib' 'new/vm fib'
 
 Commands run alternately in random order until the result is decided or the time is up. Of two commands, the second is
 compared with the first. Three or more, and all values of a parameter, are ranked, and each is compared with the fastest, or
@@ -57,6 +59,8 @@ pub struct BenchArgs {
     pub shell: ShellArgs,
     #[command(flatten)]
     pub hooks: HookArgs,
+    #[command(flatten)]
+    pub layouts: LayoutArgs,
     #[command(flatten)]
     pub parameters: ParameterArgs,
     /// Name of a command in the output; one per command
@@ -212,6 +216,22 @@ pub struct HookArgs {
     /// Run CMD once after the last run of each command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
+}
+
+/// Builds of two programs in many layouts.
+#[derive(Debug, Args)]
+pub struct LayoutArgs {
+    /// Build each of two programs N times with its functions in another order, and compare the code apart from the layout;
+    /// 6 at least, 20 for a start
+    #[arg(long, value_name = "N", requires = "build", value_parser = clap::value_parser!(u32).range(6..=1000), conflicts_with_all = ["demo", "python", "pyperf", "shell", "in_shell", "duet", "reference", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "bytes", "operations", "items", "svg", "export_html"], help_heading = "Layouts")]
+    pub layouts: Option<u32>,
+    /// Command that builds the program, run by sh for each layout; one for both commands, or one per command. {program} stands
+    /// for the path of the program
+    #[arg(long, value_name = "CMD", requires = "layouts", help_heading = "Layouts")]
+    pub build: Vec<String>,
+    /// Program that the build makes; one per command [default: the first word of the command]
+    #[arg(long, value_name = "FILE", requires = "layouts", help_heading = "Layouts")]
+    pub program: Vec<String>,
 }
 
 /// Values to substitute into the commands.
@@ -391,6 +411,15 @@ pub struct SelftestArgs {
 pub struct WorkArgs {
     /// Steps of integer arithmetic
     pub steps: u64,
+}
+
+/// A linker by its name, and its arguments.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct LinkArgs {
+    /// Name of the linker, and its arguments
+    #[arg(value_name = "LINKER", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+    pub linker: Vec<OsString>,
 }
 
 /// Reads which exit codes are accepted besides 0: `all`, or some with commas between them.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod failures;
+mod layouts;
 mod several;
 mod workers;
 

@@ -1,6 +1,7 @@
 //! The answer of `prony bench` as JSON.
 
 pub mod demos;
+pub mod layouts;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,8 @@ pub enum BenchDocument<'a> {
     Demos(demos::DemosDocument<'a>),
     /// On each benchmark of a suite.
     Suite(OfSuite<'a>),
+    /// On two programs in many layouts.
+    Layouts(Box<layouts::OfLayouts<'a>>),
 }
 
 /// The answer on a suite.
@@ -56,6 +59,7 @@ pub fn answer(measured: &Measured, rates: Vec<WorkloadRate>) -> BenchDocument<'_
                 .collect(),
             alpha: suite.alpha,
         }),
+        Measured::Layouts(of) => BenchDocument::Layouts(Box::new(layouts::answer(of))),
     }
 }
 

@@ -15,7 +15,7 @@ pub fn drawing(measured: &Measured) -> Option<String> {
             [(_, only)] => only,
             _ => return None,
         },
-        Measured::Demos(_) => return None,
+        Measured::Demos(_) | Measured::Layouts(_) => return None,
     };
     Some(commands_chart(&commands.options, &commands.report).svg())
 }

@@ -1,6 +1,7 @@
 //! The answer of a bench in the terminal.
 
 pub mod demos;
+pub mod layouts;
 
 use std::fmt::Write;
 
@@ -31,6 +32,7 @@ pub fn answer(measured: &Measured, limits: Option<Option<&Limits>>) -> String {
         Measured::Commands(commands) => of_commands(commands) + &shares(),
         Measured::Demos(demos) => demos::text(demos) + &if demos.requested == 1 { shares() } else { String::new() },
         Measured::Suite(suite) => suite.all.iter().map(|(name, commands)| of_benchmark(name, commands)).collect(),
+        Measured::Layouts(layouts) => layouts::text(layouts),
     }
 }
 
@@ -57,6 +59,7 @@ pub fn warnings(measured: &Measured) -> Vec<String> {
         Measured::Suite(suite) => {
             suite.all.iter().flat_map(|(name, commands)| of_commands(&format!("{name}: "), commands)).collect()
         }
+        Measured::Layouts(layouts) => layouts::warnings(layouts),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What follows from values: tests, and the intervals that belong to them.
 
+pub mod power;
 pub mod proportion;
 pub mod rank_sum;
 mod selection;

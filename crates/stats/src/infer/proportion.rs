@@ -68,9 +68,9 @@ fn beta_quantile(a: f64, b: f64, target: f64, start: f64) -> f64 {
     x
 }
 
-/// Interval of the difference `b` − `a` of two proportions, from an interval of each: the distances of the estimates
-/// and their bounds are added in quadrature (Newcombe 1998, whose method 10 this is for two [`wilson`] intervals). The
-/// `n` of the result is the smaller one.
+/// Interval of the difference `b` − `a` of two independent estimates, from an interval of each: the distances of the estimates
+/// and their bounds are added in quadrature (Newcombe 1998, whose method 10 this is for two [`wilson`] intervals; Zou & Donner
+/// 2008 for any two). The `n` of the result is the smaller one.
 pub fn difference(a: Interval, b: Interval) -> Interval {
     let estimate = b.estimate - a.estimate;
     Interval {

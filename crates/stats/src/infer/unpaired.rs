@@ -49,11 +49,7 @@ pub struct Comparison {
 impl Comparison {
     /// The same where differences below the margin are tolerated: none is claimed whose estimate is below it.
     pub fn tolerating(mut self, margin: f64) -> Comparison {
-        let tolerated =
-            matches!(self.verdict, Verdict::Faster | Verdict::Slower) && self.interval.estimate.abs() < margin;
-        if tolerated {
-            self.verdict = if self.interval.lies_within(margin) { Verdict::Same } else { Verdict::Unclear };
-        }
+        self.verdict = self.verdict.tolerating(&self.interval, margin);
         self
     }
 }
@@ -124,12 +120,7 @@ pub fn compare(
     let (b_logs, b_values, b_processes) = observations(b);
     let shift = Shift::between(&a_logs, &b_logs, together)?;
     let interval = shift.interval(alpha);
-    let verdict = match interval {
-        interval if interval.low > 0.0 => Verdict::Slower,
-        interval if interval.high < 0.0 => Verdict::Faster,
-        interval if interval.lies_within(margin) => Verdict::Same,
-        _ => Verdict::Unclear,
-    };
+    let verdict = Verdict::of_interval(&interval, margin);
     let basis = |logs: &[f64], values, processes| Basis {
         values,
         processes,

@@ -32,6 +32,10 @@ pub fn page(measured: &Measured, version: &str) -> String {
             [(_, Commands { options, report })] => page_of_commands(options, report, version),
             _ => page_of_suite(suite, version),
         },
+        // The distribution of each build; no two of them are judged alone.
+        Measured::Layouts(layouts) => {
+            rendered(&layouts.report.samples, &[], None, layouts.options.bench.plan.margin, version)
+        }
     }
 }
 

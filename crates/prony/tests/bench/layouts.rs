@@ -1,0 +1,147 @@
+//! `prony bench --layouts` on small programs that are really built and linked.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use prony_testing::scratch::Scratch;
+use serde_json::Value;
+
+use crate::scratch;
+
+/// Functions of [`source`].
+const FUNCTIONS: usize = 12;
+
+/// A program that writes the order of its functions' addresses, and their offsets within a line of the cache, to a file.
+fn source(more: &str) -> String {
+    let functions: String = (0..FUNCTIONS)
+        .map(|number| format!("__attribute__((noinline)) int f{number}(int x) {{ return x * {number} + {number}; }}\n"))
+        .collect();
+    let all: Vec<String> = (0..FUNCTIONS).map(|number| format!("f{number}")).collect();
+    format!(
+        "#include <stdio.h>\n#include <stdint.h>\n{more}{functions}\
+         int (*const all[])(int) = {{ {} }};\n\
+         int main(void) {{\n\
+           FILE *file = fopen(\"orders\", \"a\");\n\
+           char line[256]; int length = 0, sum = 0;\n\
+           for (int i = 0; i < {FUNCTIONS}; i++) {{\n\
+             int before = 0;\n\
+             for (int j = 0; j < {FUNCTIONS}; j++) before += (uintptr_t)all[j] < (uintptr_t)all[i];\n\
+             length += snprintf(line + length, sizeof line - length, \"%d/%d \", before, (int)((uintptr_t)all[i] % 64));\n\
+             sum += all[i](1);\n\
+           }}\n\
+           fprintf(file, \"%s\\n\", line);\n\
+           return sum != 2 * 66;\n\
+         }}\n",
+        all.join(", ")
+    )
+}
+
+/// A directory with two programs that differ in a function that is never called.
+fn two_programs() -> Scratch {
+    let scratch = scratch();
+    fs::write(scratch.file("a.c"), source("")).expect("the directory is writable");
+    let dead = "__attribute__((used, noinline)) static int dead(int x) { for (int i = 0; i < x; i++) x ^= i * 7; return x; }\n";
+    fs::write(scratch.file("b.c"), source(dead)).expect("the directory is writable");
+    scratch
+}
+
+#[test]
+fn both_sides_get_the_same_orders_and_each_runs_in_every_round() {
+    let scratch = two_programs();
+    fs::write(scratch.file("a"), "what was there before").expect("the directory is writable");
+    let answer = scratch.prony(&[
+        "bench",
+        "--json",
+        "--layouts",
+        "6",
+        "--runs",
+        "2",
+        "--warmup",
+        "0",
+        "--seed",
+        "4",
+        "--export-json",
+        "samples.json",
+        "--build",
+        "cc -O1 a.c -o {program}",
+        "--build",
+        "cc -O1 b.c -o {program}",
+        "./a",
+        "./b",
+    ]);
+    assert!(matches!(answer.code, Some(0 | 1 | 3)), "{answer:?}");
+    let found: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    let of = |pointer: &str| found.pointer(pointer).cloned().unwrap_or_default();
+    assert_eq!([of("/layouts"), of("/rounds")], [6, 2].map(Value::from), "{found}");
+    assert_eq!(of("/sides/0/linker"), "GNU ld");
+    // All of the source, `main`, and one that only B has; the C library adds none of its own.
+    assert_eq!([of("/sides/0/functions"), of("/sides/1/functions")], [13, 14].map(Value::from), "{found}");
+    assert_eq!(of("/code/n"), 6);
+    // Each side in 6 layouts, and as built √6 = 2 times a round.
+    let orders = fs::read_to_string(scratch.file("orders")).expect("the programs wrote it");
+    assert_eq!(orders.lines().count(), 2 * 2 * (6 + 2));
+    // In a layout, the functions of both have the same order and the same offsets; as built, those of B may be moved by the one more.
+    let distinct: BTreeSet<&str> = orders.lines().collect();
+    assert!((7..=8).contains(&distinct.len()), "{orders}");
+    let samples: Value =
+        serde_json::from_str(&fs::read_to_string(scratch.file("samples.json")).expect("it was exported"))
+            .expect("JSON");
+    assert_eq!(samples.pointer("/benchmarks").and_then(Value::as_array).map(Vec::len), Some(14));
+    // What was there is there again; where nothing was, there is the build as it is.
+    assert_eq!(fs::read_to_string(scratch.file("a")).expect("it is back"), "what was there before");
+    assert!(fs::read(scratch.file("b")).expect("it was built").starts_with(b"\x7fELF"));
+}
+
+#[test]
+fn a_program_behind_another_command_is_named() {
+    let scratch = two_programs();
+    let answer = scratch.prony(&[
+        "bench",
+        "--layouts",
+        "6",
+        "--runs",
+        "2",
+        "--build",
+        "cc -O1 a.c -o ./a",
+        "--program",
+        "./a",
+        "env ./a",
+        "env ./a",
+    ]);
+    assert!(matches!(answer.code, Some(0 | 1 | 3)), "{answer:?}");
+    for part in
+        ["A  env ./a", "6 layouts, 2 rounds", "  code ", "  builds as they are ", "  A: GNU ld, 13 functions ordered"]
+    {
+        assert!(answer.stdout.contains(part), "{part} in {answer:?}");
+    }
+    assert!(!answer.stderr.contains("functions ordered"), "{answer:?}");
+}
+
+#[test]
+fn a_build_that_goes_wrong_says_what_to_do() {
+    let scratch = two_programs();
+    fs::write(scratch.file("fixed"), "a file\n").expect("the directory is writable");
+    fs::write(scratch.file("a"), "what was there before").expect("the directory is writable");
+    let said: Vec<String> = [
+        &["--build", "echo no rule >&2; exit 3", "./a", "./b"][..],
+        &["--build", "true", "./a", "./b"],
+        &["--build", "cp fixed {program}", "./a", "./b"],
+        &["--build", "true", "./a"],
+        &["--build", "true", "--build", "true", "--build", "true", "./a", "./b"],
+        &["--build", "true", "--program", "./c", "./a", "./b"],
+        &["--build", "true", "a", "./b"],
+        &["--build", "cc -O1 a.c -o {program} && exit 9", "./a", "./b"],
+    ]
+    .map(|arguments| {
+        let answer = scratch.prony(&[&["bench", "--layouts", "6"][..], arguments].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{answer:?}");
+        answer.stderr.replace(&scratch.file("").display().to_string(), "…/")
+    })
+    .to_vec();
+    insta::assert_snapshot!("builds_fail", said.join("\n"));
+    assert_eq!(fs::read_to_string(scratch.file("a")).expect("it is back"), "what was there before");
+    for few in ["5", "1001"] {
+        let answer = scratch.prony(&["bench", "--layouts", few, "--build", "true", "./a", "./b"]);
+        assert_eq!(answer.code, Some(2), "{answer:?}");
+    }
+}

@@ -1,0 +1,5 @@
+__attribute__((noinline)) unsigned find(const unsigned char *p, unsigned char c) {
+    unsigned i = 0;
+    while (p[i] != c) i++;
+    return i;
+}

@@ -1,0 +1,1 @@
+__attribute__((noinline)) void subtract(void) { top--; stack[top] -= stack[top + 1]; }

@@ -1,0 +1,1 @@
+__attribute__((noinline)) void jump(void) { long to = code[at++]; if (stack[top]) at = (int)to; }
