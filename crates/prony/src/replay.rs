@@ -12,7 +12,7 @@ use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
     AcceptOptions, Cause, ComparisonOptions, DecoderError, DivergenceClass, OverlayError, ReplayError, ReplayOptions,
-    ReplayReport, StateError, StateOptions, TapeError, ToolRun, TrustOptions, Verdict, WeakReason,
+    ReplayReport, StateError, StateOptions, TapeError, ToolOptions, ToolRun, TrustOptions, Verdict, WeakReason,
 };
 use prony_report::{json, text};
 
@@ -196,7 +196,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         },
         // Most tools report on standard error.
         show_output: args.execution.show_output || !under.is_empty(),
-        under,
+        under: ToolOptions { command: under, ..ToolOptions::default() },
         explain: args.execution.explain,
         trust: TrustOptions { trusted: args.trust.trust_demo, keep_variables: args.trust.keep_variable.clone() },
         state: StateOptions {
