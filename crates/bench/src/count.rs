@@ -4,6 +4,8 @@
 //! function. Several replays of each build show which counts repeat: what threads that wait, hashes of addresses and the like add is
 //! the spread of a function, and a difference between builds counts from beyond the spreads of both.
 
+mod calls;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
 use prony_profile::{CallgrindError, CountedFunction, InstructionCounts};
-use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Verdict};
+use prony_replay::{CallCount, Collects, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict};
 
 use crate::demo::{Build, DemoSource};
+pub use calls::{CallChange, CallComparison, CallTotals, Direction};
 
 /// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
 const TOOL: [&str; 5] = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--demangle=no"];
@@ -56,6 +59,8 @@ pub struct CountedBuild {
     pub replays: Vec<InstructionCounts>,
     /// Instructions of code that is not counted, in the first replay: prony's library, the loader, and code of no file.
     pub not_counted: u64,
+    /// Hooked calls of the server by name, one list for each of its replays.
+    pub calls: Vec<Vec<CallCount>>,
 }
 
 /// Least and greatest count of several replays. What varies is added: by waiting, by trying again.
@@ -224,7 +229,8 @@ pub fn count(
     let mut report = CountReport { builds: Vec::new(), frames: 0 };
     let recorded = fs::canonicalize(&options.recorded).ok();
     for build in &options.builds {
-        let mut counted = CountedBuild { name: build.name.clone(), replays: Vec::new(), not_counted: 0 };
+        let mut counted =
+            CountedBuild { name: build.name.clone(), replays: Vec::new(), not_counted: 0, calls: Vec::new() };
         let program = build.command.first().map_or_else(|| recorded.clone(), |word| program_file(word));
         for number in 1..=options.replays {
             progress(&build.name, number);
@@ -235,6 +241,7 @@ pub fn count(
             let counts = counts.renamed(|object| common_name(object, program.as_deref()));
             counted.not_counted = if number == 1 { others } else { counted.not_counted };
             counted.replays.push(counts);
+            counted.calls.push(found.tool.map(|tool| tool.calls).unwrap_or_default());
             report.frames = found.frames;
         }
         report.builds.push(counted);
@@ -277,6 +284,7 @@ fn replay(
     let file = directory.join("%p.out");
     let file = format!("--callgrind-out-file={}", file.display());
     let under = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
+    let under = ToolOptions { command: under, collects: Collects::Server };
     let replay =
         ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
     let (demo, name) = (&options.demo.path, &build.name);
@@ -319,7 +327,12 @@ mod tests {
         let read = |lines: &&str| {
             InstructionCounts::read(format!("events: Ir\nob=/s\n{lines}").as_bytes()).expect("it is sound")
         };
-        CountedBuild { name: "s".to_owned(), replays: replays.iter().map(read).collect(), not_counted: 0 }
+        CountedBuild {
+            name: "s".to_owned(),
+            replays: replays.iter().map(read).collect(),
+            not_counted: 0,
+            calls: Vec::new(),
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@
 #![deny(unsafe_code)]
 
 mod areas;
+mod calls;
 mod control;
 mod divergence;
 mod feed;
@@ -45,6 +46,7 @@ pub use areas::{
     LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, MARK_SERVER, MARK_TOOL, PLAYER_EXIT, PROCESSES, RING_BYTES,
     TAPE_FD, THREADS, TURN_RING_BYTES, TURNS, UNSENT_OUTPUT, ring_offset, turns_offset, window_offset, windows_bytes,
 };
+pub use calls::{CALL_NAME_BYTES, CALLS, CallCount};
 pub use control::{
     AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD,
     PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting,

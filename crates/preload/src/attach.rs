@@ -4,8 +4,8 @@ use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
-    addresses, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing, stack, state,
-    thread, tool,
+    addresses, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing,
+    stack, state, thread, tool,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -18,7 +18,18 @@ static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = a
 
 /// Runs when the loader has relocated every object and before `main`.
 extern "C" fn at_load(_argc: c_int, argv: *const *const c_char, environment: *mut *mut c_char) {
-    // SAFETY: the loader runs initialisers on one thread; the environment is not shared yet.
+    let paused = collect::pause_at_load();
+    // SAFETY: the loader runs initialisers with the arguments and the environment of the program.
+    unsafe { join(argv, environment) };
+    collect::resume(paused);
+}
+
+/// Joins the recording, if the environment says that this process is one of it.
+///
+/// # Safety
+/// Both are arrays of C strings that end with a null pointer, and nothing else uses the environment.
+unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
+    // SAFETY: as for this function; the loader runs initialisers on one thread.
     unsafe {
         let mark = value_of(environment, MARK);
         if mark.is_null() {
@@ -38,6 +49,7 @@ extern "C" fn at_load(_argc: c_int, argv: *const *const c_char, environment: *mu
         }
         let mark = take_variable(environment, MARK);
         restore_preload_variable(environment);
+        collect::begin(area);
         stack::find();
         attach(area, known, mark);
         java::set_options(environment);
@@ -240,5 +252,7 @@ unsafe extern "C" {
 }
 
 extern "C" fn at_exit(status: c_int, _argument: *mut c_void) {
+    let paused = collect::pause();
     exiting(status);
+    collect::resume(paused);
 }

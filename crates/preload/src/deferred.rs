@@ -11,6 +11,7 @@
 //! A server that has put itself into a sandbox may be ended by the system calls that all this takes. There the library keeps the
 //! details, and calls the handler itself, without stack and mask.
 
+use super::collect;
 use super::handlers::{self, SIGNALS};
 use super::stack;
 use super::state::{errno, set_errno};
@@ -86,8 +87,9 @@ unsafe fn send_again(signal: c_int, info: *const siginfo_t) -> bool {
     let _pass_through = PassThrough::enter();
     // SAFETY: the details live across the call.
     unsafe {
-        let thread = libc::syscall(libc::SYS_gettid);
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), thread, signal, info) == 0
+        let (process, thread) = (libc::getpid(), libc::syscall(libc::SYS_gettid));
+        // Where the signal is not blocked, its handler runs before this returns.
+        collect::of_server(|| libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread, signal, info)) == 0
     }
 }
 
@@ -263,7 +265,7 @@ pub unsafe fn deliver_again(thread: *mut Thread, signal: c_int, info: *mut sigin
             || !send_released(thread, signal, info, mask)
         {
             let mut context: ucontext_t = std::mem::zeroed();
-            return run(thread, signal, info, (&raw mut context).cast());
+            return collect::of_server(|| run(thread, signal, info, (&raw mut context).cast()));
         }
         // The handler may have set another one.
         let mut now: sigaction = std::mem::zeroed();
@@ -305,7 +307,7 @@ unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo
             if sent {
                 let _pass_through = PassThrough::enter();
                 let meanwhile = mask & !(bit(signal) | ours());
-                libc::syscall(libc::SYS_rt_sigsuspend, &raw const meanwhile, SET_BYTES);
+                collect::of_server(|| libc::syscall(libc::SYS_rt_sigsuspend, &raw const meanwhile, SET_BYTES));
             } else if (*thread).blocked_for_call {
                 change_mask(libc::SIG_UNBLOCK, bit(signal));
             }
@@ -313,7 +315,7 @@ unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo
             // Where it is not blocked, it is delivered here and now.
             sent = send_again(signal, info);
             if (*thread).released == signal {
-                let before = change_mask(libc::SIG_UNBLOCK, bit(signal));
+                let before = collect::of_server(|| change_mask(libc::SIG_UNBLOCK, bit(signal)));
                 if before & bit(signal) != 0 {
                     change_mask(libc::SIG_BLOCK, bit(signal));
                 }
@@ -360,7 +362,8 @@ pub unsafe fn masked(
         }
         let before = deferred();
         (*thread).unblocking = true;
-        let result = real(how, requested.as_ref().map_or(null_mut(), |set| set), old);
+        let made = || real(how, requested.as_ref().map_or(null_mut(), |set| set), old);
+        let result = if (*thread).expected == 0 { made() } else { collect::of_server(made) };
         (*thread).unblocking = false;
         if let Some(set) = requested.filter(|_| blocks) {
             // One that came meanwhile stays blocked for the server.
@@ -385,7 +388,7 @@ unsafe fn run_kept(thread: *mut Thread) {
             (*thread).kept &= !bit(signal);
             let mut info = (*KEPT.0.get())[signal as usize];
             let mut context: ucontext_t = std::mem::zeroed();
-            replayed(signal, &mut info, (&raw mut context).cast());
+            collect::of_server(|| replayed(signal, &mut info, (&raw mut context).cast()));
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Forks that no hook sees.
 
+use super::collect;
 use super::lifecycle;
 use super::notes;
 use super::thread::{self, PASS_THROUGH};
@@ -28,6 +29,7 @@ extern "C" fn after_fork_in_parent() {
 
 extern "C" fn after_fork_in_child() {
     if forks_unseen() {
+        collect::forked();
         lifecycle::detach();
     }
 }

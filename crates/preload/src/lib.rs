@@ -15,6 +15,7 @@
 
 // What this process and this thread are.
 mod addresses;
+mod collect;
 mod digest;
 mod stack;
 mod state;

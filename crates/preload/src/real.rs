@@ -111,6 +111,16 @@ macro_rules! hooks {
                 // SAFETY: as for the caller.
                 unsafe { hooked($($arg),*) }
             }
+            // The usual way saves no register for this.
+            #[cold]
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_variables)]
+            unsafe extern "C" fn watched($($arg: $ty),*) -> $ret {
+                static CALL: $crate::collect::Call = $crate::collect::Call::named(stringify!($name));
+                let paused = $crate::collect::pause_for(&CALL);
+                // SAFETY: as for the caller.
+                $crate::collect::resume_with(paused, &CALL, unsafe { apart($($arg),*) })
+            }
             #[allow(unused_imports, reason = "some functions take pointers only, or none")]
             use $crate::vetted::NoPointer as _;
             let is_refused = false $(|| $crate::vetted::Argument(&$arg).is_refused())*;
@@ -124,10 +134,8 @@ macro_rules! hooks {
                 if is_over || is_refused {
                     return real::$name($($arg),*);
                 }
-                if $crate::stack::is_scanned() {
-                    let found = apart($($arg),*);
-                    $crate::stack::clear();
-                    return found;
+                if $crate::stack::are_calls_apart() {
+                    return watched($($arg),*);
                 }
                 hooked($($arg),*)
             }

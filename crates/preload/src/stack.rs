@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// Functions of collectors that scan the stack without knowing what is on it: Ruby, Boehm's, Mono, D.
 const COLLECTORS: [&CStr; 4] = [c"ruby_init", c"GC_init", c"mono_gc_collect", c"gc_init"];
@@ -16,21 +16,35 @@ const COLLECTORS: [&CStr; 4] = [c"ruby_init", c"GC_init", c"mono_gc_collect", c"
 /// Bytes that are cleared: more than hooks and the calls behind them use.
 const CLEARED: usize = 16 << 10;
 
-static IS_SCANNED: AtomicBool = AtomicBool::new(false);
+/// Why hooks run in frames of their own, if they do.
+static APART: AtomicU8 = AtomicU8::new(0);
+const SCANNED: u8 = 1;
+const WATCHED: u8 = 2;
 
 /// Looks among the objects of the program for a collector.
 pub fn look_for_collector() {
     // SAFETY: the names are C strings.
     let is_there = |name: &CStr| unsafe { !libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).is_null() };
     let found = COLLECTORS.iter().any(|name| is_there(name));
-    IS_SCANNED.store(found, Ordering::Relaxed);
+    if found {
+        APART.fetch_or(SCANNED, Ordering::Relaxed);
+    }
     clear();
 }
 
-/// True if what is left on the stack matters to this program.
+/// True if hooks run in frames of their own: what is left on the stack matters to this program, or hooks are looked at from outside.
 #[inline(always)]
-pub fn is_scanned() -> bool {
-    IS_SCANNED.load(Ordering::Relaxed)
+pub fn are_calls_apart() -> bool {
+    APART.load(Ordering::Relaxed) != 0
+}
+
+/// Has hooks run in frames of their own: `collect` counts them.
+pub fn make_calls_apart() {
+    APART.fetch_or(WATCHED, Ordering::Relaxed);
+}
+
+fn is_scanned() -> bool {
+    APART.load(Ordering::Relaxed) & SCANNED != 0
 }
 
 /// Clears the stack below the caller's frame, where it matters.

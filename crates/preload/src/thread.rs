@@ -108,6 +108,10 @@ pub struct Thread {
     pub call_mask: Option<u64>,
     /// The slot in the control area.
     pub slot: *const channel::Thread,
+    /// Where on the stack collecting was paused, 0 while it is not; see `collect`.
+    pub paused_at: usize,
+    /// Bytes of messages that the call under way has moved, see `collect`.
+    pub moved: u64,
     /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.
     pub unrecorded: u32,
 

@@ -12,7 +12,8 @@ use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
     AcceptOptions, Cause, ComparisonOptions, DebuggerError, DecoderError, DivergenceClass, OverlayError, ReplayError,
-    ReplayOptions, ReplayReport, StateError, StateOptions, TapeError, ToolRun, TrustOptions, Verdict, WeakReason,
+    ReplayOptions, ReplayReport, StateError, StateOptions, TapeError, ToolOptions, ToolRun, TrustOptions, Verdict,
+    WeakReason,
 };
 use prony_report::{json, text};
 
@@ -211,7 +212,7 @@ pub fn options(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayOptions,
         },
         // Most tools report on standard error.
         show_output: args.execution.show_output || !under.is_empty(),
-        under,
+        under: ToolOptions { command: under, ..ToolOptions::default() },
         explain: args.execution.explain,
         trust: TrustOptions { trusted: args.trust.trust_demo, keep_variables: args.trust.keep_variable.clone() },
         state: StateOptions {

@@ -25,7 +25,7 @@ mod record;
 mod replay;
 mod replay_error;
 
-pub use channel::{Counted, Fault, RecordScope};
+pub use channel::{CallCount, Counted, Fault, RecordScope};
 pub use files::inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
 pub use files::known::{KnownDemos, KnownError};
 pub use files::layout::LayoutError;
@@ -40,7 +40,7 @@ pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::debug::{DebugReport, Stopped, debug};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, ReplayOptions, Replayer, SLOWER_UNDER_TOOL, StateOptions,
-    TrustOptions, replay,
+    ToolOptions, TrustOptions, replay,
 };
 pub use replay_error::{Privilege, ReplayError};
 pub use report::{
@@ -60,4 +60,5 @@ pub use server::goes_on::GoesOn;
 pub use server::library::has_i386;
 pub use server::program::ProgramError;
 pub use server::recorded::{code_variables, recorded_command, variables_kept};
+pub use server::tool::Collects;
 pub use verdict::numbers::{Number, NumberChange, NumberForm};

@@ -30,7 +30,7 @@ use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
 use crate::server::library::Libraries;
 use crate::server::program::{self, Program};
-use crate::server::tool::Tool;
+use crate::server::tool::{Collects, Tool};
 use crate::verdict::cause;
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, RecordPosition};
@@ -61,8 +61,8 @@ pub struct ReplayOptions {
     pub command: Vec<OsString>,
     /// Variables that are set over those of the recording.
     pub environment: Vec<(OsString, OsString)>,
-    /// Program and arguments of a tool that starts the build; empty for none.
-    pub under: Vec<OsString>,
+    /// The tool that starts the build, if one does.
+    pub under: ToolOptions,
     /// Number of replays, one after another.
     pub repeat: u32,
     /// Comparison of the outputs with the recorded ones.
@@ -86,6 +86,15 @@ pub struct ReplayOptions {
     pub limits: Limits,
     /// Flag that is set when a signal requests a stop.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// A tool that starts a build.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOptions {
+    /// Program and arguments of the tool; empty for none.
+    pub command: Vec<OsString>,
+    /// What it is to collect.
+    pub collects: Collects,
 }
 
 /// Comparison of the outputs of a build with the recorded ones.
@@ -146,7 +155,7 @@ impl ReplayOptions {
             demo,
             command,
             environment: Vec::new(),
-            under: Vec::new(),
+            under: ToolOptions::default(),
             repeat: 1,
             comparison: ComparisonOptions::default(),
             watchdog: Duration::from_secs(10),
@@ -348,11 +357,11 @@ impl<'a> Replayer<'a> {
         // A build given on the command line is looked for from where the person is.
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
-        let tool = match options.under.is_empty() {
+        let tool = match options.under.command.is_empty() {
             true => None,
             false => {
                 let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-                Some(Tool::of(&options.under, &program, &command, &cwd, path)?)
+                Some(Tool::of(&options.under.command, &program, &command, &cwd, path)?)
             }
         };
         let found = program.architecture.name();
@@ -469,6 +478,7 @@ impl<'a> Replayer<'a> {
             libraries: &self.libraries,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             explained: options.explain,
+            collects: options.under.collects,
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
             tolerant: options.comparison.tolerance.is_some() || !options.comparison.decoder.is_empty(),
@@ -506,8 +516,8 @@ impl<'a> Replayer<'a> {
                 return Err(not_attached(build));
             }
             add_outcome(&mut report, &outcome);
-            match options.under.is_empty() {
-                false => add_tool(&mut report, &options.under, &outcome, recorded_exit),
+            match options.under.command.is_empty() {
+                false => add_tool(&mut report, &options.under.command, &outcome, recorded_exit),
                 true => add_times(&mut report, &outcome),
             }
             if outcome.ended_by_tool {
@@ -744,8 +754,14 @@ fn not_attached(build: &Build) -> ReplayError {
 /// Adds what a tool came to. It has times of its own, and those of the server mean nothing.
 fn add_tool(report: &mut ReplayReport, words: &[OsString], outcome: &Outcome, recorded: Exit) {
     let command = words.iter().map(|word| word.to_string_lossy().into_owned());
-    let tool = report.tool.get_or_insert_with(|| ToolRun { command: command.collect(), exits: Vec::new(), recorded });
+    let tool = report.tool.get_or_insert_with(|| ToolRun {
+        command: command.collect(),
+        exits: Vec::new(),
+        recorded,
+        calls: Vec::new(),
+    });
     tool.exits.push(outcome.exit);
+    tool.calls = outcome.calls.clone();
 }
 
 /// Adds the times of the build and of its frames.

@@ -3,6 +3,7 @@
 //! in memory. Devices are part of the conversation.
 
 use super::super::baton;
+use super::super::collect;
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
 use super::super::failures::{at_descriptor, at_path};
 use super::super::notes;
@@ -473,9 +474,9 @@ hooks! {
     [_IO_fclose] fn fclose(file: *mut FILE) -> c_int {
         let fd = libc::fileno(file);
         if !threaded() || fd < 0 || is_recorded(fd) {
-            return real::fclose(file);
+            return collect::of_server(|| real::fclose(file));
         }
-        super::descriptor::close_file(fd, || real::fclose(file))
+        super::descriptor::close_file(fd, || collect::of_server(|| real::fclose(file)))
     }
 
     // libc writes into a part of a stream that ours do not have.

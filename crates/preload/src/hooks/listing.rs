@@ -1,6 +1,7 @@
 //! Directories that are listed. Each is listed for real; what it contained while recording is in the demo, so that a replay names one
 //! that contains something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
 
+use super::super::collect;
 use super::super::digest;
 use super::super::failures::{at_path, changed};
 use super::super::player;
@@ -181,6 +182,6 @@ hooks! {
 
     large [scandir64] fn scandir(path: *const c_char, to: *mut *mut *mut Entry, filter: Filter, compare: Compare) -> c_int {
         listed_by(path);
-        at_path(c"scandir", path, real::scandir(path, to, filter, compare))
+        at_path(c"scandir", path, collect::of_server(|| real::scandir(path, to, filter, compare)))
     }
 }

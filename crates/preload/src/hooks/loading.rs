@@ -4,6 +4,7 @@
 //! knows from the return address. So the hooks here run in front of the real function and then jump
 //! to it, instead of calling it.
 
+use super::super::collect;
 use super::super::notes;
 use super::super::processor;
 use super::super::real::Real;
@@ -31,6 +32,7 @@ unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
     // SAFETY: called by the entry of `dlopen` with the path that it got, and with the place where it keeps the flags.
     unsafe {
+        let paused = collect::pause();
         if state::mode() != PASS_THROUGH && *flags & DEEP_BINDING != 0 {
             *flags &= !DEEP_BINDING;
             notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
@@ -38,6 +40,7 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *m
         if state::mode() != PASS_THROUGH {
             processor::watch_loading();
         }
+        collect::resume(paused);
         let _pass_through = PassThrough::enter();
         DLOPEN.address()
     }
@@ -48,6 +51,7 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *m
 unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
     // SAFETY: called by the entry of `dlmopen` with the arguments that it pushed.
     unsafe {
+        let paused = collect::pause();
         let request = &mut *request;
         if state::mode() != PASS_THROUGH {
             if request.namespace != libc::LM_ID_BASE {
@@ -61,6 +65,7 @@ unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
             }
             request.flags &= !DEEP_BINDING;
         }
+        collect::resume(paused);
         let _pass_through = PassThrough::enter();
         DLMOPEN.address()
     }

@@ -2,6 +2,7 @@
 //! another program leaves the recording there; what the server learns of it is recorded.
 
 use super::super::baton;
+use super::super::collect;
 use super::super::descriptors::{self, INHERITED_MAX, Inherited, StandIn};
 use super::super::epoll;
 use super::super::failures::{at_descriptor, at_path};
@@ -49,7 +50,9 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
             let answer = player::take(thread, Op::Fork, -1);
             let recorded = answer.number() as pid_t;
             let index = answer.aux();
-            let own = if recorded > 0 { at_descriptor(c"fork", -1, real(true)) } else { -1 };
+            // The server has functions for before and after.
+            let made = || collect::of_server(|| real(true));
+            let own = if recorded > 0 { at_descriptor(c"fork", -1, made()) } else { -1 };
             if own == 0 {
                 become_replayed_child(index, recorded);
                 pid = 0;
@@ -194,7 +197,7 @@ extern "C" fn begin(beginning: *mut c_void) -> c_int {
             recorded => become_replayed_child(index, recorded),
         }
         leave(this());
-        _exit(function(argument))
+        _exit(collect::of_server(|| function(argument)))
     }
 }
 
@@ -668,7 +671,7 @@ hooks! {
 
     fn quick_exit(status: c_int) -> ! {
         exiting(status);
-        real::quick_exit(status)
+        collect::of_server(|| real::quick_exit(status))
     }
 }
 

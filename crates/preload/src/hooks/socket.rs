@@ -1,5 +1,6 @@
 //! Sockets: making them, naming them, and messages with addresses and ancillary data.
 
+use super::super::collect;
 use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
 use super::super::failures;
@@ -519,6 +520,7 @@ unsafe fn receive_several(
             value = answer.within(came) as c_int;
             player::done(thread, answer);
         }
+        collect::moved(thread, messages, value);
         leave(thread);
         value
     }
@@ -806,6 +808,7 @@ hooks! {
             value = answer.within(count) as c_int;
             player::done(thread, answer);
         }
+        collect::moved(thread, messages, value);
         leave(thread);
         value
     }

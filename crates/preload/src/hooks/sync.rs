@@ -12,6 +12,7 @@
 //! a replay knows which one it is, also if the demo ends before the second.
 
 use super::super::baton;
+use super::super::collect;
 use super::super::ending;
 use super::super::failures;
 use super::super::lifecycle::{self, attach_thread, detach_thread};
@@ -41,6 +42,7 @@ struct Start {
 extern "C" fn run(start: *mut c_void) -> *mut c_void {
     // SAFETY: `pthread_create` below hands over a `Start` that it took from `malloc`.
     unsafe {
+        let paused = collect::pause();
         let start: *mut Start = start.cast();
         let Start { routine, argument, index } = start.read();
         attach_thread(index);
@@ -49,6 +51,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         libc::free(start.cast());
         raw_calls::watch_thread();
         watch_end(ROUNDS);
+        collect::resume(paused);
         stack::clear();
         routine(argument)
     }
@@ -79,10 +82,12 @@ const ROUNDS: usize = 2;
 extern "C" fn ending(rounds: *mut c_void) {
     // SAFETY: libc calls this on the thread that ends, with what was set before.
     unsafe {
+        let paused = collect::pause();
         match rounds as usize {
             1 => detach_thread(),
             left => watch_end(left - 1),
         }
+        collect::resume(paused);
     }
 }
 

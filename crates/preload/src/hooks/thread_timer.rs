@@ -3,6 +3,7 @@
 //!
 //! A thread waits for each timer, and starts another one for each expiry, as libc does.
 
+use super::super::collect;
 use super::super::widths::{SECOND, Time};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_cond_t, pthread_mutex_t, sigevent, timespec};
 use std::mem::MaybeUninit;
@@ -128,6 +129,7 @@ unsafe fn now(clock: clockid_t) -> i64 {
 
 /// Waits for the expiries of a timer until it is deleted.
 extern "C" fn serve(timer: *mut c_void) -> *mut c_void {
+    let _paused = collect::pause();
     let timer: *mut ThreadTimer = timer.cast();
     // SAFETY: the timer exists until this thread frees it, and its state is changed with its mutex.
     unsafe {
@@ -173,9 +175,11 @@ extern "C" fn serve(timer: *mut c_void) -> *mut c_void {
 extern "C" fn expired(call: *mut c_void) -> *mut c_void {
     // SAFETY: the thread that starts this one hands over a call that it took from `malloc`.
     unsafe {
+        let paused = collect::pause();
         let call: *mut Call = call.cast();
         let Call { function, value } = call.read();
         libc::free(call.cast());
+        collect::resume(paused);
         function(value);
     }
     null_mut()

@@ -51,6 +51,23 @@ fn one_round_more_in_a_function_is_found_and_named() {
         assert_eq!(of(0, symbol)[0], of(0, symbol)[1], "it repeats");
     }
 
+    // What the library runs at load, or has libc run while it answers, is not the server's: looking up names, waiting for turns.
+    let functions = answer["builds"][0]["functions"].as_array().expect("a list");
+    let of_library = ["_dl_addr", "do_sym", "syscall", "recvfrom", "sendto"];
+    let counted = |symbol: &str| functions.iter().any(|one| one["symbol"] == symbol && one["object"] == "libc.so");
+    assert_eq!(of_library.map(counted), [false; 5]);
+    // Each question is read and answered once, besides those that were lost.
+    let calls = answer["builds"][0]["calls"].as_array().expect("a list");
+    let of =
+        |name: &str| calls.iter().find(|call| call["name"] == name).unwrap_or_else(|| panic!("no {name}: {calls:?}"));
+    let (read, sent) = (of("recvfrom"), of("sendto"));
+    assert_eq!(read["calls"][0], read["calls"][1]);
+    let received = read["bytes"][0].as_u64().expect("a number");
+    assert!(received >= QUESTIONS as u64 * 8 && received.is_multiple_of(8), "{read}");
+    assert_eq!(sent["calls"][0].as_u64(), Some(received / 8));
+    assert!(sent["bytes"][0].as_u64() > Some(0), "{sent}");
+    assert_eq!(compared["calls_differing"].as_array().map(Vec::len), Some(0), "{compared}");
+
     let found = count(&[&old, &more, "--json", "--fail-above", "0.001%"]);
     assert_eq!(found.code, Some(1), "{found:?}");
     let compared = &found.json()["comparisons"][0];
@@ -69,6 +86,7 @@ fn one_round_more_in_a_function_is_found_and_named() {
         assert_eq!(output.code, Some(0), "{output:?}");
     }
     let text = count(&[&old, &more, "--fail-above", "0.001%"]).stdout;
+    assert!(text.contains("calls of hooked functions: the same, "), "{text}");
     assert!(text.contains("  weigh ") && text.contains("B runs "), "{text}");
     assert!(text.ends_with("a count is no time: it says nothing of caches, branches and waits\n"), "{text}");
 }
@@ -146,4 +164,32 @@ fn a_build_that_diverges_is_not_counted() {
     assert!(output.stderr.contains("`prony replay story.demo -- sleep 0` shows where"), "{output:?}");
     let missing = scratch.prony(&["count", "story.demo", "--runs", "0"]);
     assert_eq!(missing.code, Some(2), "{missing:?}");
+}
+
+#[test]
+fn what_handlers_threads_and_children_run_is_the_servers() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-places");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted_places.c", &["-g"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "2", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let answer = output.json();
+    let list = |what: &str| answer["builds"][0][what].as_array().expect("a list").clone();
+    let (functions, calls) = (list("functions"), list("calls"));
+    let answers = calls.iter().find(|call| call["name"] == "sendto").expect("it answers")["calls"][0].clone();
+    let answers = answers.as_u64().expect("a number");
+    let counts = ["in_handler", "behind_jump", "in_thread", "in_child"].map(|symbol| {
+        let found = functions.iter().find(|one| one["symbol"] == symbol && one["object"] == "program");
+        let [first, second] = [0, 1].map(|replay| {
+            found.unwrap_or_else(|| panic!("no {symbol}"))["instructions"][replay].as_u64().expect("a number")
+        });
+        assert_eq!(first, second, "{symbol}");
+        first
+    });
+    assert_eq!(counts, [counts[0]; 4]);
+    assert!(counts[0] >= answers * 3000 && counts[0].is_multiple_of(answers), "{counts:?} of {answers} answers");
 }

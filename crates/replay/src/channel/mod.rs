@@ -20,7 +20,7 @@ use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{
     CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, ring_offset, windows_bytes,
 };
-pub use readings::Counted;
+pub use readings::{CallCount, Counted};
 pub(crate) use readings::{Divergence, FailedCall, RealResult, ThreadState};
 pub use rings::Fault;
 pub(crate) use rings::{DrainError, Run};
@@ -183,6 +183,11 @@ impl Channel {
         control.program.write_text(started.program.as_os_str().as_bytes());
         control.script.write_text(started.script.as_deref().map_or(b"", |script| script.as_os_str().as_bytes()));
         control.under_tool.store(true, Ordering::Relaxed);
+    }
+
+    /// Has Callgrind collect what the server itself runs, and calls counted. `server`: false for all that the tool looks at.
+    pub(crate) fn collect(&self, server: bool) {
+        self.control().collects.store(server, Ordering::Relaxed);
     }
 
     /// As [`Channel::hide`], of a demo that a recording will replace.

@@ -7,10 +7,22 @@ use prony_channel::{
     AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, RETURNED,
     Report, ReportState, Returned, SlotState, Stop, StopKind, Thread, Waiting,
 };
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// Calls of one function of the C library that prony hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallCount {
+    /// Name of the function.
+    pub name: String,
+    /// Calls, of all processes.
+    pub calls: u64,
+    /// Bytes that they moved, where the function returns their number.
+    pub bytes: u64,
+}
 
 impl Channel {
     /// True once the library has come up in the server.
@@ -176,6 +188,19 @@ impl Channel {
             (result.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| RealResult::of(result))
         });
         results.collect()
+    }
+
+    /// How often hooked functions were called, by name, where that was counted.
+    pub(crate) fn calls(&self) -> Vec<CallCount> {
+        let used = self.control().calls_used.load(Ordering::Acquire) as usize;
+        let mut calls: BTreeMap<String, CallCount> = BTreeMap::new();
+        for count in self.control().calls.iter().take(used) {
+            let name = text(&count.name.read());
+            let sum = calls.entry(name.clone()).or_insert(CallCount { name, calls: 0, bytes: 0 });
+            sum.calls = sum.calls.saturating_add(count.calls.load(Ordering::Relaxed));
+            sum.bytes = sum.bytes.saturating_add(count.bytes.load(Ordering::Relaxed));
+        }
+        calls.into_values().filter(|count| count.calls > 0).collect()
     }
 
     /// The first divergence, once it is complete.

@@ -8,7 +8,7 @@ pub use cause::{Cause, ChangedListing, Traced, TracedTo, Unrecorded};
 pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
-use crate::channel::Counted;
+use crate::channel::{CallCount, Counted};
 use crate::files::pack::PackReport;
 use crate::server::goes_on::GoesOn;
 use prony_demo::Exit;
@@ -96,6 +96,8 @@ pub struct ToolRun {
     pub exits: Vec<Exit>,
     /// How the server ended while recording.
     pub recorded: Exit,
+    /// How often the server made each hooked call in the last replay, by name; empty where that was not requested.
+    pub calls: Vec<CallCount>,
 }
 
 impl ToolRun {

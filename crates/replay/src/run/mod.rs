@@ -14,7 +14,8 @@ mod syscalls;
 
 use crate::channel::merge::Merger;
 use crate::channel::{
-    Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, RealResult, Scans, Tapes, ThreadState,
+    CallCount, Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, RealResult, Scans, Tapes,
+    ThreadState,
 };
 use crate::files::mount::Mount;
 use crate::report::Doing;
@@ -27,7 +28,7 @@ use crate::server::library::Libraries;
 use crate::server::objects;
 use crate::server::program::{self, Program};
 use crate::server::search;
-use crate::server::tool::Tool;
+use crate::server::tool::{Collects, Tool};
 use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
 use prony_demo::{Exit, Head};
 use std::ffi::OsString;
@@ -54,6 +55,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) watchdog: Duration,
     /// True if the build keeps what explains a divergence.
     pub(crate) explained: bool,
+    pub(crate) collects: Collects,
     pub(crate) clock: ClockShift,
     pub(crate) demo_inode: u64,
     /// Flag that is set when a signal requests a stop.
@@ -172,6 +174,8 @@ pub(crate) struct Outcome {
     pub(crate) failures: (Vec<FailedCall>, u32),
     /// What the last calls returned that were made for real, where that is kept.
     pub(crate) returned: Vec<RealResult>,
+    /// Calls of each hooked function, where they are counted.
+    pub(crate) calls: Vec<CallCount>,
     pub(crate) observed: Vec<Observed>,
 }
 
@@ -321,6 +325,7 @@ pub(crate) fn run_once(
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
+    channel.collect(setup.collects == Collects::Server);
     if setup.explained {
         channel.explain();
     }
@@ -411,6 +416,7 @@ pub(crate) fn run_once(
         passed: channel.passed(),
         failures: channel.failures(),
         returned: channel.returned(),
+        calls: channel.calls(),
         observed: observed.all,
     })
 }

@@ -5,6 +5,16 @@ use crate::server::program::{self, Program, ProgramError};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+/// What a tool collects of a build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Collects {
+    /// All that the tool looks at.
+    #[default]
+    All,
+    /// Callgrind: what the server itself runs, without this library and what that calls. Hooked calls are counted.
+    Server,
+}
+
 /// A tool and the server that it is to start.
 #[derive(Debug)]
 pub(crate) struct Tool {

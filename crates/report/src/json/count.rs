@@ -1,7 +1,11 @@
 //! JSON of counted instructions.
 
-use prony_bench::count::{CountComparison, CountRange, CountReport, FunctionChange};
+use prony_bench::count::{
+    CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, FunctionChange,
+};
+use prony_replay::CallCount;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 use crate::bench::counted::verdict_word;
 
@@ -21,6 +25,17 @@ struct BuildDocument<'a> {
     /// Instructions of prony's library, of the loader, and of code of no file.
     not_counted: u64,
     functions: Vec<FunctionDocument>,
+    /// Calls of functions of the C library that are hooked.
+    calls: Vec<CallDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallDocument {
+    name: String,
+    /// One number a replay.
+    calls: Vec<u64>,
+    /// Bytes that they moved, one number a replay.
+    bytes: Vec<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,6 +56,21 @@ struct ComparisonDocument {
     difference_pct: f64,
     differing: Vec<ChangeDocument>,
     varying: Vec<ChangeDocument>,
+    /// Calls that differ in number or bytes.
+    calls_differing: Vec<CallChangeDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallChangeDocument {
+    name: String,
+    /// Least and greatest number of calls of A's replays.
+    a: [u64; 2],
+    b: [u64; 2],
+    difference: i64,
+    /// Least and greatest number of bytes of A's replays.
+    a_bytes: [u64; 2],
+    b_bytes: [u64; 2],
+    difference_bytes: i64,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,6 +97,7 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
             });
             functions.collect()
         }),
+        calls: calls(build),
     });
     let comparisons = report.builds.split_first().map_or_else(Vec::new, |(a, others)| {
         let compared = others.iter().map(|b| {
@@ -79,11 +110,34 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
                 difference_pct: 100.0 * compared.difference() as f64 / compared.totals[0].min as f64,
                 differing: compared.differing.iter().map(change).collect(),
                 varying: compared.varying.iter().map(change).collect(),
+                calls_differing: CallComparison::of(a, b).differing.iter().map(call_change).collect(),
             }
         });
         compared.collect()
     });
     CountDocument { frames: report.frames, builds: builds.collect(), comparisons }
+}
+
+/// Calls of a build by name. One that some replay does not make has 0 there.
+fn calls(build: &CountedBuild) -> Vec<CallDocument> {
+    let names: BTreeSet<&str> = build.calls.iter().flatten().map(|call| call.name.as_str()).collect();
+    let of = |name: &str, number: fn(&CallCount) -> u64| {
+        let of = |calls: &Vec<CallCount>| calls.iter().find(|call| call.name == name).map_or(0, number);
+        build.calls.iter().map(of).collect()
+    };
+    let calls = names.into_iter().map(|name| CallDocument {
+        name: name.to_owned(),
+        calls: of(name, |call| call.calls),
+        bytes: of(name, |call| call.bytes),
+    });
+    calls.collect()
+}
+
+fn call_change(change: &CallChange) -> CallChangeDocument {
+    let [difference, difference_bytes] = change.differences();
+    let [[a, b], [a_bytes, b_bytes]] =
+        [change.calls, change.bytes].map(|both| both.map(|CountRange { min, max }| [min, max]));
+    CallChangeDocument { name: change.name.clone(), a, b, difference, a_bytes, b_bytes, difference_bytes }
 }
 
 fn change(change: &FunctionChange) -> ChangeDocument {

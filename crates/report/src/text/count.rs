@@ -3,7 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_bench::count::{CountComparison, CountRange, CountReport, CountVerdict, CountedBuild, FunctionChange};
+use prony_bench::count::{
+    CallComparison, CallTotals, CountComparison, CountRange, CountReport, CountVerdict, CountedBuild, Direction,
+    FunctionChange,
+};
 use prony_profile::distinct_names;
 use prony_text::{Table, count, plain, significant, thousands};
 
@@ -31,10 +34,14 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
     }
     out += &table.text();
     match report.builds.as_slice() {
-        [one] => functions(&mut out, one, report.frames),
+        [one] => {
+            functions(&mut out, one, report.frames);
+            calls(&mut out, one);
+        }
         [a, others @ ..] => {
             for (b, letter) in others.iter().zip('B'..) {
                 compared(&mut out, &CountComparison::of(a, b), letter, limit, report.frames);
+                calls_compared(&mut out, &CallComparison::of(a, b), letter);
             }
         }
         [] => {}
@@ -110,6 +117,57 @@ fn functions(out: &mut String, build: &CountedBuild, frames: u64) {
     }
     out.push_str(&table.text());
     varying(out, &own.varying);
+}
+
+/// The calls that one build makes most often, and the bytes that they move.
+fn calls(out: &mut String, build: &CountedBuild) {
+    let Some(calls) = build.calls.first().filter(|calls| !calls.is_empty()) else { return };
+    let CallTotals { calls: number, read, written } = CallComparison::of(build, build).totals;
+    let [number, read, written] = [number, read, written].map(|[range, _]| thousands(range.min));
+    let _ = writeln!(out, "{number} calls of hooked functions: {read} bytes read, {written} bytes written");
+    let mut calls: Vec<_> = calls.iter().collect();
+    calls.sort_by_key(|call| std::cmp::Reverse(call.calls));
+    let mut table = Table::with_head(["call", "calls", "bytes"]).numbers(1..3).indented(2);
+    for call in calls.iter().take(LISTED) {
+        let bytes = Direction::of(&call.name).map_or_else(|| "–".to_owned(), |_| thousands(call.bytes));
+        table.row([&call.name, &thousands(call.calls), &bytes]);
+    }
+    out.push_str(&table.text());
+}
+
+/// Calls that two builds make in other numbers, or with other bytes.
+fn calls_compared(out: &mut String, compared: &CallComparison, letter: char) {
+    let CallTotals { calls, read, written } = compared.totals;
+    if calls[0].max == 0 {
+        return;
+    }
+    if compared.differing.is_empty() {
+        let [number, read, written] = [calls, read, written].map(|[range, _]| thousands(range.min));
+        let _ = writeln!(
+            out,
+            "calls of hooked functions: the same, {number} with {read} bytes read and {written} bytes written"
+        );
+        return;
+    }
+    let _ = writeln!(out, "calls of hooked functions that differ");
+    let head = ["call", "A", &letter.to_string(), "difference", "bytes"];
+    let mut table = Table::with_head(head).numbers(1..5).indented(2);
+    let totals = [("all", calls, None), ("bytes read", read, None), ("bytes written", written, None)];
+    let changes = compared.differing.iter().take(LISTED);
+    let changes = changes.map(|change| (change.name.as_str(), change.calls, Some(change.differences()[1])));
+    for (name, [a, b], bytes) in changes.chain(totals) {
+        let difference = i64::try_from(i128::from(b.min) - i128::from(a.min)).unwrap_or(i64::MAX);
+        let difference = if difference == 0 { "0".to_owned() } else { with_sign(difference) };
+        let bytes = match bytes {
+            None | Some(0) => "–".to_owned(),
+            Some(bytes) => with_sign(bytes),
+        };
+        table.row([name, &thousands(a.min), &thousands(b.min), &difference, &bytes]);
+    }
+    out.push_str(&table.text());
+    if compared.differing.len() > LISTED {
+        let _ = writeln!(out, "  … and {} more", count((compared.differing.len() - LISTED) as u64, "call"));
+    }
 }
 
 /// Instructions of a frame; a dash where a demo has none, as of a server that waits in `recv`.
