@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
 use prony_stats::samples::Samples;
-use prony_stats::{Interval, Metric, Seed, Verdict};
+use prony_stats::{Metric, Seed, Verdict};
 
 use crate::error::BenchError;
 use crate::options::Options;
@@ -25,6 +25,11 @@ use crate::report::Ended;
 
 pub use estimate::{Estimate, Spreads};
 pub use toolchain::{LinkError, Linker, Links, SEED_VARIABLE, link};
+
+/// Share of the variance from runs above which more of them say more than more layouts.
+const RUNS_SHARE: f64 = 0.5;
+/// Layouts that a bench has at most.
+pub const LAYOUTS_MAX: usize = 1000;
 
 /// A side of the comparison: what builds it, and what runs it.
 #[derive(Debug, Clone)]
@@ -167,10 +172,24 @@ impl LayoutReport {
         self.estimate.as_ref().map_or(Verdict::Unclear, |estimate| estimate.verdict)
     }
 
-    /// Change of the code from A to B.
-    pub fn change(&self) -> Option<Interval> {
-        self.estimate.as_ref().map(|estimate| estimate.code)
+    /// What an unclear comparison needs; `None` of a clear one, and where it is not known.
+    pub fn needs(&self) -> Option<Needs> {
+        let spreads = self.estimate.as_ref().filter(|estimate| estimate.verdict == Verdict::Unclear)?.spreads;
+        if spreads.of_runs > RUNS_SHARE {
+            return Some(Needs::Time(2.0 * self.elapsed_s));
+        }
+        let is_more = |needed: &usize| (spreads.layouts + 1..=LAYOUTS_MAX).contains(needed);
+        spreads.for_one_percent.filter(is_more).map(Needs::Layouts)
     }
+}
+
+/// What would make an unclear comparison clearer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Needs {
+    /// More runs of the same layouts: seconds in all.
+    Time(f64),
+    /// This many layouts, which detect 1 %.
+    Layouts(usize),
 }
 
 /// Options and result of a bench over layouts.

@@ -44,7 +44,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let (measured, exports) = match () {
         () if !args.replays.demo.is_empty() => demos::measure(args)?,
         () if !args.python.pyperf.is_empty() => suite::measure(args)?,
-        () if args.layouts.layouts.is_some() => layouts::measure(args)?,
+        () if args.hooks.layouts.layouts.is_some() => layouts::measure(args)?,
         () => commands::measure(args)?,
     };
     finish(args, &measured, exports)

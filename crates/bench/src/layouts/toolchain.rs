@@ -78,6 +78,16 @@ pub struct Links {
     pub functions: Option<usize>,
 }
 
+/// Functions below which their order says little, or which are whole objects.
+const FUNCTIONS_FEW: usize = 4;
+
+impl Links {
+    /// Number of functions, if that is so small that objects may have been moved as a whole.
+    pub fn few(&self) -> Option<usize> {
+        self.functions.filter(|&functions| functions < FUNCTIONS_FEW)
+    }
+}
+
 /// Directory with the scripts.
 #[derive(Debug)]
 pub struct Tools {

@@ -4,8 +4,8 @@ use std::env;
 use std::fs;
 
 use prony_bench::{
-    Commands, Comparison, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference,
-    RoundLimits, Subject,
+    Commands, Event, Execution, Failed, Input, Measured, Options, Output, Phase, Problem, Reference, RoundLimits,
+    Subject,
 };
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
@@ -189,19 +189,11 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
     if said || apart || prints { None } else { run.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }
 
-/// Differences below may be those of two layouts of the same code, which are a few per cent apart and seldom more: ln 1.1.
-const LAYOUT_BIAS: f64 = 0.095_310_179_804_324_87;
-
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(commands: &Commands) -> Option<String> {
     let Commands { options, report } = commands;
     let judged = report.comparisons.iter().filter(|_| report.ranking.is_none());
-    let is_small = |one: &Comparison| {
-        matches!(one.outcome.verdict, Verdict::Faster | Verdict::Slower)
-            && one.outcome.metric.is_time()
-            && one.outcome.metric.of(&one.outcome).is_some_and(|block| block.interval.estimate.abs() < LAYOUT_BIAS)
-    };
-    if judged.clone().any(is_small) && commands.is_of_two_binaries() {
+    if commands.may_be_of_layout() {
         return Some(
             "a difference of this size may be the layout of one binary: --layouts separates it from the code"
                 .to_owned(),

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use prony_bench::layouts::{
-    Event, LayoutError, LayoutOptions, Layouts, SEED_VARIABLE, Side, bench_layouts, link as link_in_order,
+    Event, LayoutError, LayoutOptions, Layouts, Needs, SEED_VARIABLE, Side, bench_layouts, link as link_in_order,
 };
 use prony_bench::{CommandLine, Measured, Subject, quoted};
 use prony_machine::Interrupt;
 use prony_report::text::bench::layouts::plan;
-use prony_stats::Verdict;
 
 use super::commands;
 use super::exports::Exports;
@@ -22,10 +21,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::ProgressLine;
 
-/// Share of the variance from runs above which more time says more than more layouts.
-const RUNS_SHARE: f64 = 0.5;
-/// Layouts that --layouts takes at most.
-const LAYOUTS_MAX: usize = 1000;
 /// Exit code of a linker that could not be run; the compiler driver reports it.
 const NO_LINK: u8 = 1;
 
@@ -40,7 +35,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let here = env::current_dir().map_err(|error| Failure::new(format!("cannot find this directory: {error}")))?;
     let options = LayoutOptions {
         sides,
-        layouts: args.layouts.layouts.unwrap_or_default() as usize,
+        layouts: args.hooks.layouts.layouts.unwrap_or_default() as usize,
         directory: here,
         link: vec![ourselves.to_string_lossy().into_owned(), "link".to_owned()],
         bench: commands::options_of(args, subjects)?,
@@ -71,8 +66,8 @@ fn sides(args: &BenchArgs) -> Result<[Side; 2], Failure> {
         n if (least..=2).contains(&n) => Ok(()),
         n => Err(Failure::new(format!("expected one {flag}, or one for each of 2 commands, found {n}"))),
     };
-    count("--build", &args.layouts.build, 1)?;
-    count("--program", &args.layouts.program, 0)?;
+    count("--build", &args.hooks.layouts.build, 1)?;
+    count("--program", &args.hooks.layouts.program, 0)?;
     for (flag, texts) in [("--prepare", &args.hooks.prepare), ("--conclude", &args.hooks.conclude)] {
         count(flag, texts, 0)?;
     }
@@ -87,7 +82,7 @@ fn of(texts: &[String], place: usize) -> Option<&String> {
 
 fn side(args: &BenchArgs, place: usize, command: &str) -> Result<Side, Failure> {
     let words = CommandLine::words(command).map_err(|error| Failure::new(format!("cannot build: {error}")))?;
-    let program = of(&args.layouts.program, place).or(words.first()).cloned().unwrap_or_default();
+    let program = of(&args.hooks.layouts.program, place).or(words.first()).cloned().unwrap_or_default();
     let program_words: Vec<usize> = (0..words.len()).filter(|&word| words.get(word) == Some(&program)).collect();
     if program_words.is_empty() {
         let failure = Failure::new(format!("--program: `{command}` has no word `{program}`"));
@@ -99,7 +94,7 @@ fn side(args: &BenchArgs, place: usize, command: &str) -> Result<Side, Failure> 
             failure.hint(format!("give its path, such as ./{program}; of a command that runs it, use --program"))
         );
     }
-    let build = of(&args.layouts.build, place).cloned().unwrap_or_default();
+    let build = of(&args.hooks.layouts.build, place).cloned().unwrap_or_default();
     Ok(Side {
         name: args.command_name.get(place).cloned().unwrap_or_else(|| command.to_owned()),
         build: build.replace("{program}", &quoted([program.as_str()])),
@@ -149,14 +144,12 @@ fn failure(error: &LayoutError) -> Failure {
 
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(layouts: &Layouts) -> Option<String> {
-    let Layouts { options, report } = layouts;
-    let spreads = report.estimate.as_ref().filter(|estimate| estimate.verdict == Verdict::Unclear)?.spreads;
-    if spreads.of_runs > RUNS_SHARE {
-        let more_s = (2.0 * report.elapsed_s).ceil();
-        return Some(format!("most of the spread comes from the runs, not from layouts: try --max-time {more_s}s"));
-    }
-    let needed = spreads.for_one_percent.filter(|needed| (options.layouts + 1..=LAYOUTS_MAX).contains(needed))?;
-    Some(format!("--layouts {needed} detects 1 %"))
+    Some(match layouts.report.needs()? {
+        Needs::Time(seconds) => {
+            format!("most of the spread comes from the runs, not from layouts: try --max-time {}s", seconds.ceil())
+        }
+        Needs::Layouts(needed) => format!("--layouts {needed} detects 1 %"),
+    })
 }
 
 /// Runs a linker for a build of `--layouts`.

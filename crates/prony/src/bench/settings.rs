@@ -35,7 +35,7 @@ pub fn tuning(args: &BenchArgs) -> serde_json::Value {
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 pub fn budget(args: &BenchArgs) -> Duration {
-    if args.layouts.layouts.is_some() {
+    if args.hooks.layouts.layouts.is_some() {
         return args.plan.max_time.unwrap_or(LAYOUTS_TIME);
     }
     let seconds = match (args.python.is_used(), args.replays.demo.is_empty()) {

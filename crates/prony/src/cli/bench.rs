@@ -60,8 +60,6 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub hooks: HookArgs,
     #[command(flatten)]
-    pub layouts: LayoutArgs,
-    #[command(flatten)]
     pub parameters: ParameterArgs,
     /// Name of a command in the output; one per command
     #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands to run")]
@@ -216,6 +214,8 @@ pub struct HookArgs {
     /// Run CMD once after the last run of each command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
+    #[command(flatten)]
+    pub layouts: LayoutArgs,
 }
 
 /// Builds of two programs in many layouts.

@@ -107,3 +107,29 @@ fn a_tolerated_difference_is_not_claimed() {
     assert_eq!(verdict(0.05, false), Verdict::Slower);
     assert_eq!(verdict(0.05, true), Verdict::Same);
 }
+
+#[test]
+fn an_unclear_comparison_needs_time_or_layouts() {
+    use crate::layouts::{LayoutReport, Needs};
+    use crate::report::Ended;
+    use prony_stats::Metric;
+    use prony_stats::samples::Samples;
+
+    let needs = |machine: &Imitation| {
+        let mut seed = Seed::new(19);
+        LayoutReport {
+            samples: Samples::default(),
+            metric: Metric::Cpu,
+            estimate: estimate(&machine.times(8, 8, &mut seed), ALPHA, MARGIN, false),
+            links: [None, None],
+            rounds: 8,
+            elapsed_s: 10.0,
+            ended: Ended::Complete,
+        }
+        .needs()
+    };
+    let of_layouts = Imitation { between: 0.02, within: 0.001, code: 0.0, as_built: [0.0; 2], alike: false };
+    assert!(matches!(needs(&of_layouts), Some(Needs::Layouts(50..200))), "{:?}", needs(&of_layouts));
+    assert_eq!(needs(&Imitation { between: 0.0, within: 0.05, ..of_layouts }), Some(Needs::Time(20.0)));
+    assert_eq!(needs(&Imitation { between: 0.0, within: 0.001, ..of_layouts }), None);
+}

@@ -86,9 +86,6 @@ fn ordered(links: &Links) -> String {
     }
 }
 
-/// Functions below which their order alone says little.
-const FUNCTIONS_FEW: usize = 4;
-
 /// What to know before the answer is relied on.
 pub fn warnings(layouts: &Layouts) -> Vec<String> {
     let Layouts { options, report } = layouts;
@@ -97,8 +94,7 @@ pub fn warnings(layouts: &Layouts) -> Vec<String> {
         warnings.push(format!("interrupted after {}", count(report.rounds as u64, "round")));
     }
     for (links, side) in report.links.iter().zip(&options.sides) {
-        if let Some(functions) = links.and_then(|links| links.functions).filter(|&functions| functions < FUNCTIONS_FEW)
-        {
+        if let Some(functions) = links.as_ref().and_then(Links::few) {
             warnings.push(format!(
                 "`{}`: only {} ordered; a build that compiles again, as with `make -B`, gives each function a section of its own",
                 printable_line(&side.name),
