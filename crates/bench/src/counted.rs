@@ -84,6 +84,7 @@ mod tests {
                     .expect("it is sound"),
             ],
             not_counted: 0,
+            calls: Vec::new(),
         };
         let report = match counts {
             Some(counts) => Ok(CountReport { builds: counts.map(build).to_vec(), frames: 1 }),
