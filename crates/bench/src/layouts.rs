@@ -2,7 +2,7 @@
 //! code and not about where the linker happened to put it.
 //!
 //! Each side is built as it is, and once for each of N seeds. A seed places both sides alike, as far as the linker can
-//! ([`order`]), and the runs of both sides in one layout are close together in time. The unit of the answer is the layout: the
+//! (module `order`), and the runs of both sides in one layout are close together in time. The unit of the answer is the layout: the
 //! value of each is the median of its runs, and the interval is that of the ratios of B to A over the layouts, by the signed rank
 //! test. However many runs there are of one layout, it counts once.
 

@@ -82,6 +82,9 @@ pub fn failure(error: &CountError) -> Failure {
             let place = report.divergence.as_ref().map_or_else(String::new, divergence::in_short);
             failure.hint(format!("{place}; `prony replay {} -- {name}` shows where", demo.display()))
         }
+        CountError::Nothing(_) => failure.hint(
+            "a server that changes its user can no longer write them: replay it as that user, or have it stay what it is started as",
+        ),
         _ => failure,
     }
 }
