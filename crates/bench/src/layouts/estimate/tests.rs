@@ -129,7 +129,8 @@ fn an_unclear_comparison_needs_time_or_layouts() {
         .needs()
     };
     let of_layouts = Imitation { between: 0.02, within: 0.001, code: 0.0, as_built: [0.0; 2], alike: false };
-    assert!(matches!(needs(&of_layouts), Some(Needs::Layouts(50..200))), "{:?}", needs(&of_layouts));
+    // 86 by the true deviation; that of 8 layouts has a variance between 0.3 and 2 of the true one in nine of ten cases.
+    assert!(matches!(needs(&of_layouts), Some(Needs::Layouts(26..175))), "{:?}", needs(&of_layouts));
     assert_eq!(needs(&Imitation { between: 0.0, within: 0.05, ..of_layouts }), Some(Needs::Time(20.0)));
     assert_eq!(needs(&Imitation { between: 0.0, within: 0.001, ..of_layouts }), None);
 }
