@@ -43,6 +43,10 @@ mod programs;
 mod returned;
 mod sanitizer;
 mod tool;
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+mod trap;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+#[path = "trap_elsewhere.rs"]
 mod trap;
 // Replaying.
 mod player;

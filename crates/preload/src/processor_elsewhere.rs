@@ -13,6 +13,6 @@ pub fn watch_loading() {}
 pub fn give_back() {}
 
 /// No signal is taken over.
-pub fn catches() -> bool {
+pub fn catches(_signal: libc::c_int) -> bool {
     false
 }
