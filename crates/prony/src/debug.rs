@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use prony_machine::Interrupt;
 use prony_replay::{GdbOptions, Stopped};
 use prony_report::text;
 
@@ -27,7 +28,8 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
     }
     replayed.trust.trust_demo = trust::of(&args.demo, demo.header(), !args.command.is_empty(), &args.trust)?;
     drop(demo);
-    let options = replay::options(&replayed, None)?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let options = replay::options(&replayed, None, &interrupt)?;
     let line = RefCell::new(ProgressLine::new(!options.show_output));
     let place = args.place.place();
     let gdb = GdbOptions {

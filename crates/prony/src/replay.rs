@@ -193,10 +193,9 @@ fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
 /// Options of the library for these arguments.
 ///
 /// # Errors
-/// A decoder or a tool that is no command; signals that cannot be caught.
-pub fn options(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayOptions, Failure> {
+/// A decoder or a tool that is no command.
+pub fn options(args: &ReplayArgs, rules: Option<Rules>, interrupt: &Interrupt) -> Result<ReplayOptions, Failure> {
     let decoder = args.comparison.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
-    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let under = args.execution.under.as_deref().map(tool).transpose()?.unwrap_or_default();
     Ok(ReplayOptions {
         demo: args.demo.clone(),
@@ -230,7 +229,8 @@ pub fn options(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayOptions,
 /// # Errors
 /// What kept it from running.
 pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
-    let options = options(args, rules)?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let options = options(args, rules, &interrupt)?;
     let mut line = ProgressLine::new(!options.show_output);
     prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
 }

@@ -12,6 +12,7 @@ use prony_demo::{Demo, DemoError};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// Call of a server that waits for a debugger.
 #[derive(Debug, Clone)]
@@ -108,6 +109,10 @@ fn replay_to(
     reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Ended, Box<(ReplayError, Option<Session>)>> {
+    if let (Some(stop), Some(_)) = (&options.stop, &session) {
+        // Ctrl-C is for gdb while that runs, and reaches both.
+        stop.store(false, Ordering::Relaxed);
+    }
     let mut replayer = match Replayer::open_at(options, Some(place)) {
         Ok(replayer) => replayer,
         Err(error) => return Err(Box::new((error, session))),
