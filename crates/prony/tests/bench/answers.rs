@@ -65,13 +65,12 @@ fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
         let stats = scratch.prony(&["stats", "--json", "--metric", metric, "s.json"]).json();
         assert_eq!(stats[0]["metric"], metric, "{stats}");
     }
-    // Threads that run at once have no uncontended time.
+    // Threads that run at once have no uncontended time. In a run of the shorter command they may not, on a busy machine.
     let answer = scratch.prony(&["stats", "--metric", "net", "s.json"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
-    assert!(
-        answer.stderr.contains("no run of `./burn -t 2 100000` has the metric `wall minus CPU wait`"),
-        "{answer:?}"
-    );
+    let none = |command: &str| format!("no run of `{command}` has the metric `wall minus CPU wait`");
+    let commands = ["./burn -t 2 100000", "./burn -t 2 -s 100 100000"];
+    assert!(commands.iter().any(|command| answer.stderr.contains(&none(command))), "{answer:?}");
     let by_cpu = compare(&["--metric", "cpu", "--json", "--export-json", "cpu.json"]).json();
     assert_eq!((by_cpu["metric"].as_str(), &by_cpu["judged"]), (Some("cpu"), &serde_json::json!(["cpu"])));
     let by_speed = scratch.prony(&["compare", "--group-by-speed", "s.json"]);
