@@ -14,7 +14,7 @@ pub const RUNS_SHARE_MAX: f64 = 0.1;
 /// π/2: variance of the median of many normal values relative to that of their mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 
-/// How far values of layouts are spread, and what so many of them find. All are log ratios.
+/// How far values of layouts are spread, and what their number can find. All are log ratios.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spreads {
     /// Number of layouts.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use prony_bench::count::{CountOptions, CountVerdict, SAME_WITHIN};
 use prony_bench::counted::{CountedDemo, CountedDemos};
-use prony_bench::{Build, CommandLine, DemoSource};
+use prony_bench::{Build, CommandLine};
 use prony_machine::Interrupt;
 use prony_report::{json, junit, markdown, text};
 use prony_text::Untrusted;
@@ -15,10 +15,10 @@ use prony_text::Untrusted;
 use super::exports::{VERSION, write};
 use super::{demos, github};
 use crate::cli::{BenchArgs, REPLAYS_COUNTED};
+use crate::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
-use crate::{count, replay, trust};
 
 /// Counts, leaves files, answers.
 ///
@@ -98,14 +98,7 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
         Ok(Build { name, command: command.into_iter().map(OsString::from).collect() })
     });
     Ok(CountOptions {
-        demo: DemoSource {
-            path: demo.to_owned(),
-            limits: args.limits.into(),
-            trusted: trust::of(demo, opened.header(), true, &args.trust)?,
-            keep_variables: args.trust.keep_variable.clone(),
-            files: (&args.files).into(),
-            comparison: replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?,
-        },
+        demo: demos::source(args, demo, opened.header())?,
         builds: builds.collect::<Result<_, Failure>>()?,
         replays: args.plan.runs.unwrap_or(REPLAYS_COUNTED),
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),

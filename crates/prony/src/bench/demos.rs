@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
+use prony_demo::Header;
 use prony_machine::{Interrupt, Tree};
 use prony_report::{demo_failure, diverged};
 use prony_stats::judge::Plan;
@@ -102,6 +103,18 @@ pub fn names(demos: &[PathBuf]) -> Vec<String> {
     demos.iter().enumerate().map(of).collect()
 }
 
+/// A demo as the arguments would have builds replay it.
+pub fn source(args: &BenchArgs, demo: &Path, header: &Header) -> Result<DemoSource, Failure> {
+    Ok(DemoSource {
+        path: demo.to_owned(),
+        limits: args.limits.into(),
+        trusted: trust::of(demo, header, true, &args.trust)?,
+        keep_variables: args.trust.keep_variable.clone(),
+        files: (&args.files).into(),
+        comparison: replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?,
+    })
+}
+
 /// What is measured on a demo, which is one of several: each of them has its part of the error.
 fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions, Failure> {
     let opened = crate::demo::open_quietly("replay", demo)?;
@@ -109,16 +122,8 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
             .hint("use `prony replay` to measure one build"));
     };
-    let comparison = replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?;
     Ok(DemoOptions {
-        demo: DemoSource {
-            path: demo.to_owned(),
-            limits: args.limits.into(),
-            trusted: trust::of(demo, opened.header(), true, &args.trust)?,
-            keep_variables: args.trust.keep_variable.clone(),
-            files: (&args.files).into(),
-            comparison,
-        },
+        demo: source(args, demo, opened.header())?,
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
             alpha: args.plan.alpha,

@@ -57,7 +57,7 @@ impl StopSearch {
         }
     }
 
-    /// The record of the place; none for a divergence. `main`: the process whose frames are measured, which has so many.
+    /// The record of the place; none for a divergence. `main`: the process whose frames are measured; `frames`: their number.
     ///
     /// # Errors
     /// When the demo has no such place.

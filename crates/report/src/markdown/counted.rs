@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use prony_bench::counted::CountedDemos;
-use prony_text::{Markup, printable_line};
 
+use super::unfolding;
 use crate::bench::counted::{basis, failure, sentence, table};
 
 /// A comment for a pull request: the verdict, a row a demo, and the functions to unfold.
@@ -26,13 +26,7 @@ pub fn markdown(demos: &CountedDemos, version: &str) -> String {
     for demo in &demos.all {
         let Ok(report) = &demo.report else { continue };
         let text = crate::text::count::text(&demo.path, demos.limit, report);
-        let _ = writeln!(
-            out,
-            "\n<details><summary>{}</summary>\n\n```text\n{}```\n\n</details>",
-            // HTML, in which a backslash is one.
-            Markup(&format!("{}: functions", printable_line(&demo.name))),
-            text.replace("```", "` ` `")
-        );
+        out += &unfolding(&demo.name, "functions", &text);
     }
     out
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use prony_bench::{Demos, OnDemo};
-use prony_text::{Markup, count, printable_line};
+use prony_text::{count, printable_line};
 
+use super::unfolding;
 use crate::bench::demos::{basis, failure, judged_frames, sentence, table, until};
 use crate::text::bench::demos::{by_frame, by_function};
 
@@ -36,13 +37,7 @@ pub fn markdown(demos: &Demos, version: &str) -> String {
         if let Some(Ok(profile)) = &one.report.profile {
             by_function(&mut text, profile);
         }
-        let _ = writeln!(
-            out,
-            "\n<details><summary>{}</summary>\n\n```text\n{}```\n\n</details>",
-            // HTML, in which a backslash is one.
-            Markup(&format!("{}: frames", printable_line(&one.name))),
-            text.replace("```", "` ` `")
-        );
+        out += &unfolding(&one.name, "frames", &text);
     }
     out
 }

@@ -10,7 +10,7 @@ use prony_text::{Table, count, printable_line, thousands};
 use crate::change::{self, change, found};
 use crate::words::{letter, undirected};
 
-/// The verdict on the code, what the layout of each build adds, and what so many layouts can tell.
+/// The verdict on the code, what the layout of each build adds, and what this number of layouts can tell.
 pub fn text(layouts: &Layouts) -> String {
     let Layouts { options, report } = layouts;
     let Some(estimate) = &report.estimate else { return format!("{}\n", claim(layouts)) };
