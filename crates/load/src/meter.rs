@@ -79,9 +79,14 @@ impl Counts {
         self.sent.saturating_sub(self.answered + self.late)
     }
 
+    /// Packets that should have been sent.
+    pub fn packets(&self) -> u64 {
+        self.sent + self.unsent + self.disconnected
+    }
+
     /// Share of the packets that should have been sent which were answered in time; `None` without any.
     pub fn reply_ratio(&self) -> Option<f64> {
-        let all = self.sent + self.unsent + self.disconnected;
+        let all = self.packets();
         (all > 0).then(|| self.answered as f64 / all as f64)
     }
 

@@ -239,6 +239,17 @@ impl Report {
         self.meter.counts().reply_ratio().filter(|_| self.options.traffic.reply != Reply::None)
     }
 
+    /// Latencies in nanoseconds that these shares of the packets did not exceed, from 0 to 1: infinite where that packet was not
+    /// sent or had no answer. `None` without answers.
+    pub fn latency_of_packets<const N: usize>(&self, shares: &[f64; N]) -> Option<[f64; N]> {
+        let (latency, packets) = (self.latency(), self.meter.counts().packets());
+        let at = |share: f64| match (share * packets as f64).ceil() as u64 {
+            rank if rank > latency.len() => f64::INFINITY,
+            rank => latency.value_at_quantile(rank as f64 / latency.len() as f64) as f64,
+        };
+        (!latency.is_empty()).then(|| shares.map(at))
+    }
+
     /// Duration of the measurement in seconds.
     pub fn seconds(&self) -> f64 {
         self.span.map_or(0.0, |span| span.length_ns() as f64 / 1e9)

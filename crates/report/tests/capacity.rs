@@ -43,7 +43,7 @@ fn options(conditions: &[&str]) -> CapacityOptions {
 fn step(clients: usize, knee: f64, number: usize) -> Step {
     let p99_ns = 50e6 * (clients as f64 / knee).powi(2) * (1.0 + 0.01 * (number % 3) as f64);
     let measured = Measured {
-        latency_ns: Some([(p99_ns / 10.0) as u64, p99_ns as u64, (p99_ns * 2.0) as u64]),
+        latency_ns: Some([p99_ns / 10.0, p99_ns, p99_ns * 2.0]),
         answers: clients as u64 * 30,
         loss: Some(0.0),
         failures: Failures::default(),

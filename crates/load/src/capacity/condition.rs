@@ -8,7 +8,8 @@ use crate::report::Report;
 /// A quantity that a condition bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quantity {
-    /// Latency that this share of the answers does not exceed, above 0 and at most 1: `p99`, `median`, `max`.
+    /// Latency that this share of the packets does not exceed, above 0 and at most 1: `p99`, `median`, `max`. A packet without an
+    /// answer is slower than any bound.
     Latency(f64),
     /// Share of the packets without an answer in time: `loss`.
     Loss,
@@ -121,13 +122,11 @@ impl fmt::Display for Quantity {
 }
 
 impl Condition {
-    /// Value of the quantity in a report, in the unit of `below`; `None` where there was nothing to measure.
+    /// Value of the quantity in a report, in the unit of `below`: infinite for the latency of a packet without an answer, `None` where
+    /// there was nothing to measure.
     pub fn value(&self, report: &Report) -> Option<f64> {
         match self.quantity {
-            Quantity::Latency(share) => {
-                let latency = report.latency();
-                (!latency.is_empty()).then(|| latency.value_at_quantile(share) as f64)
-            }
+            Quantity::Latency(share) => report.latency_of_packets(&[share]).map(|[ns]| ns),
             Quantity::Loss => report.reply_ratio().map(|ratio| 1.0 - ratio),
             Quantity::Connect => report.longest_connection_ns().map(|ns| ns as f64),
         }

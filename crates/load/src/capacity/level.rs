@@ -29,7 +29,7 @@ pub struct Level {
     pub fails: usize,
     /// Steps that the generator limited.
     pub limited: usize,
-    /// Medians of the latency in nanoseconds.
+    /// Medians of the latency in nanoseconds; infinite where that packet had no answer, as the next two.
     pub median_ns: Option<Spread>,
     /// 99th percentiles of the latency in nanoseconds.
     pub p99_ns: Option<Spread>,
@@ -59,7 +59,7 @@ impl Level {
         let spread = |value: &dyn Fn(&Measured) -> Option<f64>| {
             Spread::of(steps.iter().filter_map(|step| value(step.measured.as_ref()?)).collect())
         };
-        let latency = |at: usize| spread(&|step| Some(*step.latency_ns?.get(at)? as f64));
+        let latency = |at: usize| spread(&|step| step.latency_ns?.get(at).copied());
         Level {
             clients,
             holds: count(Outcome::Holds),

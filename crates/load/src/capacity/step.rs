@@ -26,8 +26,9 @@ pub struct Step {
 /// Measurements of a step.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// Median, 99th percentile and maximum of the latency in nanoseconds; `None` without answers.
-    pub latency_ns: Option<[u64; 3]>,
+    /// Median, 99th percentile and maximum of the packets' latency in nanoseconds, infinite where that packet had no answer; `None` without
+    /// answers.
+    pub latency_ns: Option<[f64; 3]>,
     /// Number of answers.
     pub answers: u64,
     /// Share of the packets without an answer in time; `None` where no answers were requested.
@@ -100,11 +101,9 @@ impl Measured {
     }
 
     fn of(report: &Report) -> Measured {
-        let latency = report.latency();
-        let at = |quantile| latency.value_at_quantile(quantile);
         Measured {
-            latency_ns: (!latency.is_empty()).then(|| [at(0.5), at(0.99), latency.max()]),
-            answers: latency.len(),
+            latency_ns: report.latency_of_packets(&[0.5, 0.99, 1.0]),
+            answers: report.latency().len(),
             loss: report.reply_ratio().map(|ratio| 1.0 - ratio),
             failures: report.failures(),
             lost: report.lost,

@@ -18,6 +18,11 @@ fn options() -> Options {
 
 /// 100 packets that were sent `late_ns` late and answered `took_ns` after their intended times.
 fn report(took_ns: u64, late_ns: u64) -> Report {
+    report_with_lost(took_ns, late_ns, 0)
+}
+
+/// The same, of which the last `lost` have no answer.
+fn report_with_lost(took_ns: u64, late_ns: u64, lost: u64) -> Report {
     let mut meter = Meter::new(1, 1_000_000_000);
     meter.begin(SPAN);
     for at in 0..100u64 {
@@ -25,7 +30,9 @@ fn report(took_ns: u64, late_ns: u64) -> Report {
         let number = meter.next_number(0);
         meter.sent(0, number, intended_ns, intended_ns + late_ns);
         let stamp = Stamp { intended_ns, number, reply_bytes: 16 };
-        meter.received(0, &stamp.packet(16), intended_ns + took_ns);
+        if at < 100 - lost {
+            meter.received(0, &stamp.packet(16), intended_ns + took_ns);
+        }
     }
     Report {
         options: options(),
@@ -54,6 +61,24 @@ fn all_conditions_must_hold() {
     assert_eq!(judged(&["p99<50ms", "median<10ms"], &report), Outcome::Fails);
     assert_eq!(judged(&["max<30ms", "loss<1%", "connect<1ms"], &report), Outcome::Holds);
     assert_eq!(judged(&["connect<1us"], &report), Outcome::Fails);
+}
+
+#[test]
+fn a_packet_without_an_answer_is_slower_than_any_bound() {
+    for (lost, condition, outcome) in [
+        (0, "max<50ms", Outcome::Holds),
+        (1, "p99<50ms", Outcome::Holds),
+        (1, "max<50ms", Outcome::Fails),
+        (2, "p99<50ms", Outcome::Fails),
+        (50, "median<50ms", Outcome::Holds),
+        (51, "median<50ms", Outcome::Fails),
+        (100, "p1<50ms", Outcome::Fails),
+    ] {
+        assert_eq!(judged(&[condition], &report_with_lost(20_000_000, 0, lost)), outcome, "{lost} lost, {condition}");
+    }
+    let step = Step::of(&[], 10, &report_with_lost(20_000_000, 0, 2)).measured.expect("it was measured");
+    let [median, p99, max] = step.latency_ns.expect("there are answers");
+    assert!(median.is_finite() && p99.is_infinite() && max.is_infinite());
 }
 
 #[test]

@@ -66,7 +66,8 @@ fn points(levels: &[Level], value: fn(&Level) -> Option<Spread>, factor: f64) ->
     let point = |level: &Level| {
         let Spread { median, min, max, .. } = value(level)?;
         let range = (min * factor, max * factor);
-        Some(Point { at: level.clients as f64, value: median * factor, range })
+        // A packet without an answer has no place on the axis.
+        max.is_finite().then_some(Point { at: level.clients as f64, value: median * factor, range })
     };
     levels.iter().filter_map(point).collect()
 }

@@ -170,7 +170,7 @@ fn level(level: &prony_load::Level) -> Level {
 fn step(capacity: &Capacity, step: &Step) -> StepDocument {
     let conditions = &capacity.options.conditions;
     let measured = step.measured.as_ref();
-    let latency_s = |at: usize| Some(*measured?.latency_ns?.get(at)? as f64 / 1e9);
+    let latency_s = |at: usize| Some(measured?.latency_ns?.get(at)? / 1e9);
     let values =
         conditions.iter().zip(&step.values).map(|(condition, value)| value.map(|value| scaled(condition, value)));
     StepDocument {

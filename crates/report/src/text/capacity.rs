@@ -106,15 +106,20 @@ struct Column {
 fn columns(levels: &[Level]) -> Vec<Column> {
     let column = |name, value, shown, with_range| Column { name, value, shown, with_range };
     let all = [
-        column("median", |level| level.median_ns, time, false),
-        column("p99 [min, max]", |level| level.p99_ns, time, true),
-        column("max", |level| level.max_ns, time, false),
+        column("median", |level| level.median_ns, latency, false),
+        column("p99 [min, max]", |level| level.p99_ns, latency, true),
+        column("max", |level| level.max_ns, latency, false),
         column("loss", |level| level.loss, percent, false),
         column("connect", |level| level.connect_ns, time, false),
         column("server CPU", |level| level.server_share, percent, false),
         column("CPU per client [min, max]", |level| level.client_share, |share| time(share * 1e9) + "/s", true),
     ];
     all.into_iter().filter(|column| levels.iter().any(|level| (column.value)(level).is_some())).collect()
+}
+
+/// That of a packet; `lost` for one without an answer.
+fn latency(ns: f64) -> String {
+    if ns.is_finite() { time(ns) } else { "lost".to_owned() }
 }
 
 fn held(level: &Level) -> String {
