@@ -2,9 +2,12 @@
  *
  *   counted PORT
  *
- * Built with -DMORE=n, `weigh` goes n rounds more for an answer, and answers the same.
+ * Built with -DMORE=n, `weigh` goes n rounds more for an answer, and answers the same; with -DAT=k as well, for answer k only. -DFRAMES has it wait
+ * for each question, which is a frame then, and -DUSER=n become another user before the first.
  */
 #include "questions.h"
+#include <poll.h>
+#include <unistd.h>
 
 #ifndef MORE
 #define MORE 0
@@ -16,19 +19,38 @@ __attribute__((noinline)) static unsigned gather(unsigned number) {
     return sum;
 }
 
-__attribute__((noinline)) static unsigned weigh(unsigned sum) {
+__attribute__((noipa)) static unsigned weigh(unsigned sum, unsigned more) {
     volatile unsigned weight = sum, rounds = 0;
-    for (unsigned round = 0; round < 100 + MORE; round++) rounds += 1;
+    for (unsigned round = 0; round < 100 + more; round++) rounds += 1;
     return weight % 1000;
 }
 
+/* Read as it stands, so that builds differ in this number alone. */
+static volatile unsigned more = MORE;
+
+static int is_longer(unsigned number) {
+#ifdef AT
+    return number == AT;
+#else
+    return number < ~0u;
+#endif
+}
+
 static void answer(unsigned number, char *text, size_t room) {
-    snprintf(text, room, "%u: %u", number, weigh(gather(number)));
+    snprintf(text, room, "%u: %u", number, weigh(gather(number), is_longer(number) ? more : 0));
 }
 
 int main(int count, char **arguments) {
     if (count != 2) return 2;
     int fd = open_socket(atoi(arguments[1]));
-    for (unsigned number = 0; answer_one(fd, number, answer); number++) {
+#ifdef USER
+    if (setuid(USER) != 0) return 3;
+#endif
+    for (unsigned number = 0;; number++) {
+#ifdef FRAMES
+        struct pollfd question = {.fd = fd, .events = POLLIN};
+        poll(&question, 1, -1);
+#endif
+        if (!answer_one(fd, number, answer)) return 0;
     }
 }

@@ -5,6 +5,7 @@
 //! the spread of a function, and a difference between builds counts from beyond the spreads of both.
 
 mod calls;
+mod frames;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -13,11 +14,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
-use prony_profile::{CallgrindError, CountedFunction, InstructionCounts};
+use prony_profile::{CallgrindError, CountedFunction, CountedParts, InstructionCounts};
 use prony_replay::{CallCount, Collects, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict};
 
 use crate::demo::{Build, DemoSource};
 pub use calls::{CallChange, CallComparison, CallTotals, Direction};
+pub use frames::{CountedFrame, CountedFrames, FrameChange, FrameComparison};
 
 /// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
 const TOOL: [&str; 5] = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--demangle=no"];
@@ -39,6 +41,8 @@ pub struct CountOptions {
     pub replays: u32,
     /// Program file of the recorded server.
     pub recorded: PathBuf,
+    /// Count each frame by itself, too.
+    pub frames: bool,
 }
 
 /// Instructions of all builds.
@@ -61,6 +65,8 @@ pub struct CountedBuild {
     pub not_counted: u64,
     /// Hooked calls of the server by name, one list for each of its replays.
     pub calls: Vec<Vec<CallCount>>,
+    /// Each frame by itself, where that was requested and the demo has frames.
+    pub frames: Option<CountedFrames>,
 }
 
 /// Least and greatest count of several replays. What varies is added: by waiting, by trying again.
@@ -229,18 +235,24 @@ pub fn count(
     let mut report = CountReport { builds: Vec::new(), frames: 0 };
     let recorded = fs::canonicalize(&options.recorded).ok();
     for build in &options.builds {
-        let mut counted =
-            CountedBuild { name: build.name.clone(), replays: Vec::new(), not_counted: 0, calls: Vec::new() };
+        let mut counted = CountedBuild {
+            name: build.name.clone(),
+            replays: Vec::new(),
+            not_counted: 0,
+            calls: Vec::new(),
+            frames: options.frames.then(CountedFrames::default),
+        };
         let program = build.command.first().map_or_else(|| recorded.clone(), |word| program_file(word));
         for number in 1..=options.replays {
             progress(&build.name, number);
             let directory = tempfile::tempdir().map_err(CountError::Directory)?;
             let found = replay(options, build, directory.path(), interrupt)?;
-            let mut counts = read(build, directory.path())?;
-            let others = counts.keep(is_counted);
-            let counts = counts.renamed(|object| common_name(object, program.as_deref()));
-            counted.not_counted = if number == 1 { others } else { counted.not_counted };
-            counted.replays.push(counts);
+            let replay = read(build, directory.path(), program.as_deref())?;
+            counted.not_counted = if number == 1 { replay.not_counted } else { counted.not_counted };
+            counted.replays.push(replay.counts);
+            if let (Some(all), Some(frames)) = (&mut counted.frames, replay.frames) {
+                all.add(frames);
+            }
             counted.calls.push(found.tool.map(|tool| tool.calls).unwrap_or_default());
             report.frames = found.frames;
         }
@@ -283,8 +295,11 @@ fn replay(
 ) -> Result<ReplayReport, CountError> {
     let file = directory.join("%p.out");
     let file = format!("--callgrind-out-file={}", file.display());
-    let under = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
-    let under = ToolOptions { command: under, collects: Collects::Server };
+    let mut command: Vec<OsString> = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
+    // All parts of a process in one file.
+    command.extend(options.frames.then(|| "--combine-dumps=yes".into()));
+    let collects = if options.frames { Collects::Frames } else { Collects::Server };
+    let under = ToolOptions { command, collects, writes_to: Some(directory.to_owned()) };
     let replay =
         ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
     let (demo, name) = (&options.demo.path, &build.name);
@@ -301,21 +316,38 @@ fn replay(
     }
 }
 
+/// Instructions of a replay.
+struct Replayed {
+    counts: InstructionCounts,
+    not_counted: u64,
+    frames: Option<CountedParts>,
+}
+
 /// Instructions of all processes of a replay.
-fn read(build: &Build, directory: &Path) -> Result<InstructionCounts, CountError> {
-    let mut counts = InstructionCounts::default();
+fn read(build: &Build, directory: &Path, program: Option<&Path>) -> Result<Replayed, CountError> {
+    let mut replay = Replayed { counts: InstructionCounts::default(), not_counted: 0, frames: None };
     for entry in fs::read_dir(directory).map_err(CountError::Directory)? {
         let bytes = entry.and_then(|entry| fs::read(entry.path())).map_err(CountError::Directory)?;
         // A process that ends by `exec` leaves its file empty.
         if bytes.is_empty() {
             continue;
         }
-        let read = InstructionCounts::read(&bytes);
-        counts.add(read.map_err(|error| CountError::Read { name: build.name.clone(), error })?);
+        let parts = CountedParts::read(&bytes).map_err(|error| CountError::Read { name: build.name.clone(), error })?;
+        let all = parts.sum().total();
+        let parts = parts.renamed(|CountedFunction { object, symbol }| {
+            is_counted(&object).then(|| CountedFunction { object: common_name(&object, program), symbol })
+        });
+        let counts = parts.sum();
+        replay.not_counted += all.saturating_sub(counts.total());
+        replay.counts.add(counts);
+        // Frames are those of one process; each other one has one part.
+        if parts.len() > 1 {
+            replay.frames = Some(parts);
+        }
     }
-    match counts.total() {
+    match replay.counts.total() + replay.not_counted {
         0 => Err(CountError::Nothing(build.name.clone())),
-        _ => Ok(counts),
+        _ => Ok(replay),
     }
 }
 
@@ -332,6 +364,7 @@ mod tests {
             replays: replays.iter().map(read).collect(),
             not_counted: 0,
             calls: Vec::new(),
+            frames: None,
         }
     }
 

@@ -85,6 +85,7 @@ mod tests {
             ],
             not_counted: 0,
             calls: Vec::new(),
+            frames: None,
         };
         let report = match counts {
             Some(counts) => Ok(CountReport { builds: counts.map(build).to_vec(), frames: 1 }),

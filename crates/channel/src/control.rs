@@ -125,13 +125,17 @@ pub struct Control {
     pub halt: Halt,
     /// Replay under Callgrind: only what the server itself runs is collected, and its calls are counted.
     pub collects: Flag,
+    /// Replay under Callgrind: what each frame runs is written by itself.
+    pub dumps_frames: Flag,
+    /// Replay under a tool: directory in which the tool writes `PID.out` of each process; empty if it does not.
+    pub written: SharedBytes<PROGRAM_BYTES>,
     /// Functions of which calls were counted so far.
     pub calls_used: AtomicU32,
     /// How often each of them was called.
     pub calls: [CallCount; CALLS],
 }
 
-layout!(Control, 3891392, {
+layout!(Control, 3895552, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
@@ -139,7 +143,7 @@ layout!(Control, 3891392, {
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
     under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854520,
-    calls_used: 3854524, calls: 3854528,
+    dumps_frames: 3854524, written: 3854528, calls_used: 3858624, calls: 3858632,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

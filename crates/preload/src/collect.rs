@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[repr(usize)]
 #[derive(Clone, Copy)]
 enum Request {
+    /// Writes what was collected, and forgets it.
+    Dump = 0x4354_0000,
     /// Forgets what was collected.
     Zero = 0x4354_0001,
     /// Starts to collect, or stops it.
@@ -128,6 +130,13 @@ pub fn of_server<T>(run: impl FnOnce() -> T) -> T {
         unsafe { (*thread::this()).paused_at = paused_at };
     }
     value
+}
+
+/// A frame has ended: what was collected of it is written by itself, where that is wanted.
+pub fn end_frame() {
+    if IS_ON.load(Ordering::Relaxed) && control().dumps_frames.load(Ordering::Relaxed) {
+        request(Request::Dump);
+    }
 }
 
 /// This process was forked: what was collected before is its parent's.

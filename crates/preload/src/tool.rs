@@ -4,13 +4,17 @@
 //! processes, as they hand on the environment, and joins the recorded program only.
 
 use super::state::{self, control};
-use libc::{c_char, c_int};
+use super::thread::PassThrough;
+use libc::{c_char, c_int, uid_t};
 use prony_channel::{Control, PROGRAM_BYTES, ProcessState};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 /// Arguments that may name a script: the kernel puts at most one option of its interpreter before it (execve(2)).
 const SCRIPT_PLACES: [usize; 2] = [1, 2];
+
+/// Room for `/PID.out` and a zero byte.
+const PID_NAME_BYTES: usize = 24;
 
 /// True in the program that was recorded: the file that runs is the one that prony found for the command. `area`: the control area,
 /// which this process has not joined yet. `/proc/self/exe` and not the arguments: Valgrind emulates it for the program
@@ -67,6 +71,25 @@ pub fn close_descriptors() {
                 libc::syscall(libc::SYS_close, fd);
             }
         }
+    }
+}
+
+/// A process is about to become this user, who could not write the tool's file of it otherwise.
+pub fn hand_over(user: uid_t) {
+    let mut path = [0_u8; PROGRAM_BYTES + PID_NAME_BYTES];
+    let directory = control().written.read();
+    let directory = text(&directory);
+    if directory.is_empty() || user == uid_t::MAX {
+        return;
+    }
+    let _pass_through = PassThrough::enter();
+    // SAFETY: the path is a C string: what is written of it leaves a zero byte behind it. What fails is said by the tool.
+    unsafe {
+        path[..directory.len()].copy_from_slice(directory);
+        libc::chown(path.as_ptr().cast(), user, uid_t::MAX);
+        let name = path[directory.len()..].as_mut_ptr().cast();
+        libc::snprintf(name, PID_NAME_BYTES, c"/%d.out".as_ptr(), libc::getpid());
+        libc::chown(path.as_ptr().cast(), user, uid_t::MAX);
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use rustc_hash::FxBuildHasher;
 
 /// A function of an object, as the file names both.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CountedFunction {
     /// Path of the program or library; `???` for code of no file.
     pub object: String,
@@ -54,51 +54,208 @@ impl Names {
     }
 }
 
+/// Instructions of each part of a file: Callgrind writes one whenever it is asked to, and one at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountedParts {
+    functions: Vec<CountedFunction>,
+    /// Of each part the functions that ran, by their place in `functions`, and their instructions.
+    parts: Vec<Vec<(u32, u64)>>,
+}
+
+impl CountedParts {
+    /// Reads one file; one process writes one.
+    ///
+    /// # Errors
+    /// The line that is not as expected.
+    pub fn read(bytes: &[u8]) -> Result<CountedParts, CallgrindError> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut reader = Reader::default();
+        for (index, line) in text.lines().enumerate() {
+            reader.line(line).map_err(|expected| CallgrindError {
+                line: index + 1,
+                expected,
+                found: line.chars().take(60).collect(),
+            })?;
+        }
+        if !reader.has_instructions {
+            let found = text.chars().take(60).collect();
+            return Err(CallgrindError { line: 1, expected: "`events: Ir`", found });
+        }
+        reader.end_part();
+        Ok(CountedParts { functions: reader.functions, parts: reader.parts })
+    }
+
+    /// Instructions of all parts together.
+    pub fn sum(&self) -> InstructionCounts {
+        let mut sums = vec![0_u64; self.functions.len()];
+        for &(place, count) in self.parts.iter().flatten() {
+            if let Some(sum) = sums.get_mut(place as usize) {
+                *sum = sum.saturating_add(count);
+            }
+        }
+        InstructionCounts(self.functions.iter().cloned().zip(sums).filter(|(_, sum)| *sum > 0).collect())
+    }
+
+    /// Leaves functions out, or gives them other names.
+    #[must_use]
+    pub fn renamed(self, name: impl Fn(CountedFunction) -> Option<CountedFunction>) -> CountedParts {
+        let mut places: HashMap<CountedFunction, u32> = HashMap::new();
+        let mut functions = Vec::new();
+        let moved = self.functions.into_iter().map(|function| {
+            let function = name(function)?;
+            Some(*places.entry(function).or_insert_with_key(|function| {
+                functions.push(function.clone());
+                functions.len() as u32 - 1
+            }))
+        });
+        let moved: Vec<Option<u32>> = moved.collect();
+        let parts = self.parts.into_iter().map(|part| {
+            let counts = part.into_iter().filter_map(|(place, count)| Some(((*moved.get(place as usize)?)?, count)));
+            merged(counts.collect())
+        });
+        let parts = parts.collect();
+        CountedParts { functions, parts }
+    }
+
+    /// Number of parts.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// True if there is no part.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Instructions of each part.
+    pub fn totals(&self) -> impl Iterator<Item = u64> {
+        self.parts.iter().map(|part| part.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count)))
+    }
+
+    /// The functions that ran in a part, with their instructions; none of a part that there is not.
+    pub fn functions(&self, part: usize) -> impl Iterator<Item = (&CountedFunction, u64)> {
+        let counts = self.parts.get(part).into_iter().flatten();
+        counts.filter_map(|&(place, count)| Some((self.functions.get(place as usize)?, count)))
+    }
+}
+
+/// Adds up what belongs to the same function.
+fn merged(mut counts: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+    counts.sort_unstable_by_key(|(place, _)| *place);
+    counts.dedup_by(|again, first| {
+        let is_same = again.0 == first.0;
+        first.1 = if is_same { first.1.saturating_add(again.1) } else { first.1 };
+        is_same
+    });
+    counts
+}
+
+/// What was read so far.
+struct Reader {
+    object_names: Names,
+    function_names: Names,
+    object: String,
+    /// The function of the lines that follow.
+    function: Option<CountedFunction>,
+    /// Its place in `functions`, from the first cost on.
+    place: Option<u32>,
+    places: HashMap<CountedFunction, u32>,
+    functions: Vec<CountedFunction>,
+    parts: Vec<Vec<(u32, u64)>>,
+    /// The part that is being read, once it has begun.
+    part: Option<Vec<(u32, u64)>>,
+    /// The next cost is that of a call.
+    is_of_call: bool,
+    has_instructions: bool,
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader {
+            object_names: Names::default(),
+            function_names: Names::default(),
+            object: "???".to_owned(),
+            function: None,
+            place: None,
+            places: HashMap::default(),
+            functions: Vec::new(),
+            parts: Vec::new(),
+            part: None,
+            is_of_call: false,
+            has_instructions: false,
+        }
+    }
+}
+
+impl Reader {
+    /// Takes in one line, or says what was expected.
+    fn line(&mut self, line: &str) -> Result<(), &'static str> {
+        let keyed = line.split_once('=').filter(|(key, _)| key.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let Some((key, value)) = keyed else {
+            if let Some(events) = line.strip_prefix("events:") {
+                self.has_instructions = events.split_ascii_whitespace().next() == Some("Ir");
+            } else if line.starts_with("part:") {
+                self.end_part();
+                self.part = Some(Vec::new());
+            } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+                return self.cost(line);
+            }
+            return Ok(());
+        };
+        let unknown = "a name, or the number of one";
+        match key {
+            "ob" => self.object = self.object_names.read(value).ok_or(unknown)?,
+            "fn" => {
+                let symbol = self.function_names.read(value).ok_or(unknown)?;
+                self.function = Some(CountedFunction { object: self.object.clone(), symbol });
+                self.place = None;
+            }
+            "cob" => _ = self.object_names.read(value).ok_or(unknown)?,
+            "cfn" => _ = self.function_names.read(value).ok_or(unknown)?,
+            "calls" => self.is_of_call = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A place, then the costs; none are 0.
+    fn cost(&mut self, line: &str) -> Result<(), &'static str> {
+        if std::mem::take(&mut self.is_of_call) {
+            return Ok(());
+        }
+        let Some(cost) = line.split_ascii_whitespace().nth(1) else { return Ok(()) };
+        let cost: u64 = cost.parse().map_err(|_| "a number of instructions")?;
+        let function = self.function.as_ref().ok_or("the name of a function before its costs")?;
+        let (places, functions) = (&mut self.places, &mut self.functions);
+        let place = *self.place.get_or_insert_with(|| match places.get(function) {
+            Some(place) => *place,
+            None => {
+                functions.push(function.clone());
+                let place = functions.len() as u32 - 1;
+                places.insert(function.clone(), place);
+                place
+            }
+        });
+        let part = self.part.get_or_insert_default();
+        match part.last_mut() {
+            Some((last, sum)) if *last == place => *sum = sum.checked_add(cost).ok_or("a sum below 2^64")?,
+            _ => part.push((place, cost)),
+        }
+        Ok(())
+    }
+
+    fn end_part(&mut self) {
+        self.parts.extend(self.part.take().map(merged));
+    }
+}
+
 impl InstructionCounts {
     /// Reads one file; one process writes one.
     ///
     /// # Errors
     /// The line that is not as expected.
     pub fn read(bytes: &[u8]) -> Result<InstructionCounts, CallgrindError> {
-        let text = String::from_utf8_lossy(bytes);
-        let mut counts = InstructionCounts::default();
-        let (mut objects, mut functions) = (Names::default(), Names::default());
-        let (mut object, mut symbol) = ("???".to_owned(), None);
-        let (mut is_of_call, mut has_instructions) = (false, false);
-        for (index, line) in text.lines().enumerate() {
-            let error = |expected| CallgrindError { line: index + 1, expected, found: line.chars().take(60).collect() };
-            let Some((key, value)) =
-                line.split_once('=').filter(|(key, _)| key.bytes().all(|byte| byte.is_ascii_lowercase()))
-            else {
-                if let Some(events) = line.strip_prefix("events:") {
-                    has_instructions = events.split_ascii_whitespace().next() == Some("Ir");
-                }
-                let is_cost = line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first));
-                if !is_cost || std::mem::take(&mut is_of_call) {
-                    continue;
-                }
-                // A place, then the costs; none are 0.
-                let Some(cost) = line.split_ascii_whitespace().nth(1) else { continue };
-                let cost: u64 = cost.parse().map_err(|_| error("a number of instructions"))?;
-                let symbol = symbol.clone().ok_or_else(|| error("the name of a function before its costs"))?;
-                let count = counts.0.entry(CountedFunction { object: object.clone(), symbol }).or_default();
-                *count = count.checked_add(cost).ok_or_else(|| error("a sum below 2^64"))?;
-                continue;
-            };
-            let unknown = || error("a name, or the number of one");
-            match key {
-                "ob" => object = objects.read(value).ok_or_else(unknown)?,
-                "fn" => symbol = Some(functions.read(value).ok_or_else(unknown)?),
-                "cob" => _ = objects.read(value).ok_or_else(unknown)?,
-                "cfn" => _ = functions.read(value).ok_or_else(unknown)?,
-                "calls" => is_of_call = true,
-                _ => {}
-            }
-        }
-        match has_instructions {
-            true => Ok(counts),
-            false => Err(CallgrindError { line: 1, expected: "`events: Ir`", found: text.chars().take(60).collect() }),
-        }
+        CountedParts::read(bytes).map(|parts| parts.sum())
     }
 
     /// Adds those of another process.
@@ -107,28 +264,6 @@ impl InstructionCounts {
             let sum = self.0.entry(function).or_default();
             *sum = sum.saturating_add(count);
         }
-    }
-
-    /// Keeps the functions of objects that `is_counted` takes; gives the instructions of the others.
-    pub fn keep(&mut self, is_counted: impl Fn(&str) -> bool) -> u64 {
-        let mut others: u64 = 0;
-        self.0.retain(|function, count| {
-            let stays = is_counted(&function.object);
-            others = others.saturating_add(if stays { 0 } else { *count });
-            stays
-        });
-        others
-    }
-
-    /// Gives objects other names; those of one name are one.
-    #[must_use]
-    pub fn renamed(self, name: impl Fn(&str) -> String) -> InstructionCounts {
-        let mut counts = InstructionCounts::default();
-        for (CountedFunction { object, symbol }, count) in self.0 {
-            let sum = counts.0.entry(CountedFunction { object: name(&object), symbol }).or_default();
-            *sum = sum.saturating_add(count);
-        }
-        counts
     }
 
     /// Instructions of all functions.
@@ -167,9 +302,23 @@ mod tests {
         assert_eq!(counts.of(&function("/lib/b.so", "help")), 90);
         assert_eq!(counts.total(), 103);
         counts.add(counts.clone());
-        assert_eq!(counts.keep(|object| object != "/lib/b.so"), 180);
-        assert_eq!((counts.total(), counts.functions().count()), (26, 2));
-        assert_eq!(counts.renamed(|_| "program".to_owned()).of(&function("program", "main")), 12);
+        assert_eq!((counts.total(), counts.functions().count()), (206, 3));
+    }
+
+    #[test]
+    fn parts_are_kept_apart() {
+        let text = "events: Ir\npart: 1\nob=(1) /bin/a\nfn=(1) main\n1 4\nfn=(2) help\n2 5\nfn=(1)\n3 1\npart: 2\npart: 3\nob=(1)\nfn=(2)\n2 9\n";
+        let parts = CountedParts::read(text.as_bytes()).expect("it is sound");
+        assert_eq!(parts.totals().collect::<Vec<_>>(), [10, 0, 9]);
+        let (main, help) = (function("/bin/a", "main"), function("/bin/a", "help"));
+        assert_eq!(parts.functions(0).collect::<Vec<_>>(), [(&main, 5), (&help, 5)]);
+        assert_eq!((parts.sum().of(&help), parts.functions(3).count()), (14, 0));
+        let one = |one: CountedFunction| Some(CountedFunction { symbol: "f".to_owned(), ..one });
+        assert_eq!(parts.clone().renamed(one).functions(0).collect::<Vec<_>>(), [(&function("/bin/a", "f"), 10)]);
+        assert_eq!(
+            parts.renamed(|function| (function != main).then_some(function)).totals().collect::<Vec<_>>(),
+            [5, 0, 9]
+        );
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         builds,
         replays: args.runs,
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
+        frames: args.frames,
     };
     drop(opened);
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
@@ -82,9 +83,9 @@ pub fn failure(error: &CountError) -> Failure {
             let place = report.divergence.as_ref().map_or_else(String::new, divergence::in_short);
             failure.hint(format!("{place}; `prony replay {} -- {name}` shows where", demo.display()))
         }
-        CountError::Nothing(_) => failure.hint(
-            "a server that changes its user can no longer write them: replay it as that user, or have it stay what it is started as",
-        ),
+        CountError::Nothing(_) => {
+            failure.hint("a server that changes its root directory, or was ended by SIGKILL, leaves none")
+        }
         _ => failure,
     }
 }

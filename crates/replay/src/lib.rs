@@ -40,7 +40,7 @@ pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::debug::{DebugReport, Stopped, debug};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, ReplayOptions, Replayer, SLOWER_UNDER_TOOL, StateOptions,
-    ToolOptions, TrustOptions, replay,
+    TrustOptions, replay,
 };
 pub use replay_error::{Privilege, ReplayError};
 pub use report::{
@@ -60,5 +60,5 @@ pub use server::goes_on::GoesOn;
 pub use server::library::has_i386;
 pub use server::program::ProgramError;
 pub use server::recorded::{code_variables, recorded_command, variables_kept};
-pub use server::tool::Collects;
+pub use server::tool::{Collects, ToolOptions};
 pub use verdict::numbers::{Number, NumberChange, NumberForm};

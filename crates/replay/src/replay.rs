@@ -30,7 +30,7 @@ use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
 use crate::server::library::Libraries;
 use crate::server::program::{self, Program};
-use crate::server::tool::{Collects, Tool};
+use crate::server::tool::{Tool, ToolOptions};
 use crate::verdict::cause;
 use crate::verdict::diverged;
 use crate::verdict::failures::{self, RecordPosition};
@@ -86,15 +86,6 @@ pub struct ReplayOptions {
     pub limits: Limits,
     /// Flag that is set when a signal requests a stop.
     pub stop: Option<Arc<AtomicBool>>,
-}
-
-/// A tool that starts a build.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolOptions {
-    /// Program and arguments of the tool; empty for none.
-    pub command: Vec<OsString>,
-    /// What it is to collect.
-    pub collects: Collects,
 }
 
 /// Comparison of the outputs of a build with the recorded ones.
@@ -478,7 +469,7 @@ impl<'a> Replayer<'a> {
             libraries: &self.libraries,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             explained: options.explain,
-            collects: options.under.collects,
+            under: &options.under,
             clock: ClockShift::from_now(recorded_at),
             demo_inode: self.demo_inode,
             tolerant: options.comparison.tolerance.is_some() || !options.comparison.decoder.is_empty(),

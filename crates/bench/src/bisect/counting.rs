@@ -110,6 +110,7 @@ impl Run<'_> {
             replays,
             // Each build has a command.
             recorded: PathBuf::new(),
+            frames: false,
         };
         if let Some(&last) = positions.last() {
             (self.progress)(Progress::Replaying(&self.history.commits[last], replays));

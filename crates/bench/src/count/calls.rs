@@ -117,6 +117,7 @@ mod tests {
             replays: Vec::new(),
             not_counted: 0,
             calls: replays.iter().map(calls).collect(),
+            frames: None,
         }
     }
 

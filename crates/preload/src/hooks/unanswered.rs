@@ -3,7 +3,7 @@
 
 use super::super::failures::{at_descriptor, at_path};
 use super::super::real::hooks;
-use super::super::tool::of_own_state;
+use super::super::tool::{hand_over, of_own_state};
 use super::super::widths::plain::off_t;
 use super::across::{At, linked, renamed};
 use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, mode_t, size_t, uid_t};
@@ -147,6 +147,7 @@ hooks! {
     }
 
     fn setuid(user: uid_t) -> c_int {
+        hand_over(user);
         at_descriptor(c"setuid", -1, real::setuid(user))
     }
 
@@ -155,6 +156,7 @@ hooks! {
     }
 
     fn seteuid(user: uid_t) -> c_int {
+        hand_over(user);
         at_descriptor(c"seteuid", -1, real::seteuid(user))
     }
 
@@ -163,6 +165,7 @@ hooks! {
     }
 
     fn setreuid(user: uid_t, effective: uid_t) -> c_int {
+        hand_over(effective);
         at_descriptor(c"setreuid", -1, real::setreuid(user, effective))
     }
 
@@ -171,6 +174,7 @@ hooks! {
     }
 
     fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int {
+        hand_over(effective);
         at_descriptor(c"setresuid", -1, real::setresuid(user, effective, saved))
     }
 

@@ -1,6 +1,7 @@
 //! Times of frames: from the end of one wait of the main thread to the start of the next.
 
 use crate::addresses;
+use crate::collect;
 use crate::state::control;
 use crate::thread::{self, Thread};
 use prony_channel::{Control, FrameTime};
@@ -10,6 +11,10 @@ use std::sync::atomic::Ordering;
 pub(super) unsafe fn start_frame(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
+        if control().frames.load(Ordering::Relaxed) == 0 {
+            // What came before the first frame is no part of it.
+            collect::end_frame();
+        }
         (*thread).in_frame = true;
         (*thread).frame_cpu = now(libc::CLOCK_THREAD_CPUTIME_ID);
         (*thread).frame_wall = now(libc::CLOCK_MONOTONIC);
@@ -23,6 +28,7 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
         if !std::mem::take(&mut (*thread).in_frame) {
             return;
         }
+        collect::end_frame();
         let start_ns = (*thread).frame_wall;
         let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
         let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;

@@ -102,5 +102,6 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
         builds: builds.collect::<Result<_, Failure>>()?,
         replays: args.plan.runs.unwrap_or(REPLAYS_COUNTED),
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
+        frames: false,
     })
 }

@@ -11,6 +11,7 @@ const COUNT_EXAMPLES: &str = "\
 Examples:
   prony count match.demo
   prony count match.demo './server-old +map dm1' './server-new +map dm1'
+  prony count match.demo --frames ./old ./new
   prony count match.demo --fail-above 0.5% ./old ./new
 
 Each build replays the demo several times under Callgrind, which needs valgrind. Instructions of the program and its libraries are
@@ -39,6 +40,9 @@ pub struct CountArgs {
     /// Replays of each build: what differs between them varies by itself
     #[arg(long, value_name = "N", default_value_t = REPLAYS_COUNTED, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
+    /// Count each frame by itself, too: the costliest ones with their functions, and those in which builds differ
+    #[arg(long)]
+    pub frames: bool,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]
     pub fail_above: f64,

@@ -5,6 +5,7 @@ use prony_testing::recording::Server;
 use prony_testing::recording::{Stop, record};
 use prony_testing::scratch::{Scratch, Turn, free_address, program};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 /// Answers that are recorded.
@@ -146,6 +147,66 @@ fn a_bench_by_instructions_has_one_verdict_for_all_demos_and_files_for_ci() {
     assert!(refused.stderr.contains("there is no --demo"), "{refused:?}");
     let refused = scratch.prony(&["bench", "--metric", "wall", "--demo", "story.demo", &old, &more]);
     assert!(refused.stderr.contains("judged by CPU time, or by --metric instructions"), "{refused:?}");
+}
+
+#[test]
+fn a_frame_that_runs_more_is_named_with_its_function() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-frames");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, more] = [&["-g", "-DFRAMES", "-DAT=7"][..], &["-g", "-DFRAMES", "-DAT=7", "-DMORE=9"]]
+        .map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    let [old, more] = [old, more].map(|build| format!("{build} {port}"));
+    let count = |arguments: &[&str]| scratch.prony(&[&["count", "story.demo", "--frames"], arguments].concat());
+
+    let alone = count(&[&old, "--runs", "1"]).stdout;
+    for part in [
+        "instructions a frame: min ",
+        ", n = ",
+        " before the first frame, ",
+        "  gather ",
+        "of each build",
+        "one replay",
+    ] {
+        assert!(alone.contains(part), "{alone}");
+    }
+    let found = count(&[&old, &more, "--runs", "2", "--json", "--fail-above", "0.001%"]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    let answer = found.json();
+    let ranges = answer["builds"][0]["frame_instructions"].as_array().expect("a list");
+    assert!(ranges.len() >= QUESTIONS, "{ranges:?}");
+    let in_frames: u64 = ranges.iter().map(|range| range[0].as_u64().expect("a number")).sum();
+    assert_eq!(answer["builds"][0]["instructions"][0].as_u64(), Some(in_frames), "frames are all there is");
+    let differing = answer["comparisons"][0]["frames_differing"].as_array().expect("a list");
+    // Before the first question libc looks for the end of the program's name, which differs.
+    let differing: Vec<_> = differing.iter().filter(|change| change["frame"] != 0).collect();
+    assert_eq!(differing.len(), 1, "{differing:?}");
+    assert_eq!(differing[0]["frame"], 8, "the first question is frame 1");
+    assert_eq!(differing[0]["most"][0]["symbol"], "weigh");
+    assert_eq!(differing[0]["most"][0]["difference"], differing[0]["difference"]);
+    let text = count(&[&old, &more, "--runs", "2"]).stdout;
+    assert!(text.contains("frames: B runs more in ") && text.contains("  weigh +"), "{text}");
+}
+
+#[test]
+fn a_server_that_becomes_another_user_is_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-user");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    // Any user may become itself.
+    let own = std::fs::metadata("/proc/self").expect("it is there").uid();
+    let user = if own == 0 { 65534 } else { own };
+    let server = compiled(&scratch, "counted.c", &[&format!("-DUSER={user}")]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "1", "--frames"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    // It waits in `recv`.
+    assert!(output.stdout.contains("the demo has no frames"), "{output:?}");
 }
 
 #[test]

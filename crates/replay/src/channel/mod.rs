@@ -30,7 +30,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -185,9 +185,16 @@ impl Channel {
         control.under_tool.store(true, Ordering::Relaxed);
     }
 
-    /// Has Callgrind collect what the server itself runs, and calls counted. `server`: false for all that the tool looks at.
-    pub(crate) fn collect(&self, server: bool) {
+    /// Has Callgrind collect what the server itself runs, and calls counted. `server`: false for all that the tool looks at; `frames`:
+    /// each of them by itself.
+    pub(crate) fn collect(&self, server: bool, frames: bool) {
         self.control().collects.store(server, Ordering::Relaxed);
+        self.control().dumps_frames.store(frames, Ordering::Relaxed);
+    }
+
+    /// Has the user that a process becomes own what the tool writes of it, `PID.out` in `directory`.
+    pub(crate) fn hand_over(&self, directory: &Path) {
+        self.control().written.write_text(directory.as_os_str().as_bytes());
     }
 
     /// As [`Channel::hide`], of a demo that a recording will replace.

@@ -28,7 +28,7 @@ use crate::server::library::Libraries;
 use crate::server::objects;
 use crate::server::program::{self, Program};
 use crate::server::search;
-use crate::server::tool::{Collects, Tool};
+use crate::server::tool::{Collects, Tool, ToolOptions};
 use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
 use prony_demo::{Exit, Head};
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) watchdog: Duration,
     /// True if the build keeps what explains a divergence.
     pub(crate) explained: bool,
-    pub(crate) collects: Collects,
+    pub(crate) under: &'a ToolOptions,
     pub(crate) clock: ClockShift,
     pub(crate) demo_inode: u64,
     /// Flag that is set when a signal requests a stop.
@@ -325,7 +325,11 @@ pub(crate) fn run_once(
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
-    channel.collect(setup.collects == Collects::Server);
+    let collects = setup.under.collects;
+    channel.collect(collects != Collects::All, collects == Collects::Frames);
+    if let Some(directory) = &setup.under.writes_to {
+        channel.hand_over(directory);
+    }
     if setup.explained {
         channel.explain();
     }

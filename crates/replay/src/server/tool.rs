@@ -13,6 +13,19 @@ pub enum Collects {
     All,
     /// Callgrind: what the server itself runs, without this library and what that calls. Hooked calls are counted.
     Server,
+    /// The same, and each frame by itself: Callgrind writes a part of its file at the end of each, the first of which is what came before.
+    Frames,
+}
+
+/// A tool that starts a build.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOptions {
+    /// Program and arguments of the tool; empty for none.
+    pub command: Vec<OsString>,
+    /// What it is to collect.
+    pub collects: Collects,
+    /// Directory in which the tool writes `PID.out` of each process: the user that a process becomes owns both.
+    pub writes_to: Option<PathBuf>,
 }
 
 /// A tool and the server that it is to start.

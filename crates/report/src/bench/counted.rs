@@ -138,7 +138,10 @@ pub fn names(changes: &[FunctionChange]) -> Vec<String> {
 pub fn readable(function: &CountedFunction, names: &HashMap<&str, String, impl BuildHasher>) -> String {
     let symbol = function.symbol.as_str();
     let name = shortened(names.get(symbol).map_or(symbol, String::as_str)).to_string();
-    if name.starts_with("0x") { format!("{}+{name}", function.object) } else { name }
+    match name.strip_prefix("0x").map(|digits| digits.trim_start_matches('0')) {
+        Some(digits) => format!("{}+0x{digits}", function.object),
+        None => name,
+    }
 }
 
 /// A difference of counts: `+5,000`.

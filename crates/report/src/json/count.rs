@@ -1,7 +1,8 @@
 //! JSON of counted instructions.
 
 use prony_bench::count::{
-    CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, FunctionChange,
+    CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, FrameChange, FrameComparison,
+    FunctionChange,
 };
 use prony_replay::CallCount;
 use serde::Serialize;
@@ -27,6 +28,8 @@ struct BuildDocument<'a> {
     functions: Vec<FunctionDocument>,
     /// Calls of functions of the C library that are hooked.
     calls: Vec<CallDocument>,
+    /// Least and greatest of each frame's instructions, from what came before the first one to what came behind the last; with `--frames`.
+    frame_instructions: Option<Vec<[u64; 2]>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,6 +61,26 @@ struct ComparisonDocument {
     varying: Vec<ChangeDocument>,
     /// Calls that differ in number or bytes.
     calls_differing: Vec<CallChangeDocument>,
+    /// Frames that differ; with `--frames`.
+    frames_differing: Option<Vec<FrameChangeDocument>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FrameChangeDocument {
+    frame: u64,
+    /// Least and greatest of A's replays.
+    a: [u64; 2],
+    b: [u64; 2],
+    difference: i64,
+    /// The functions that make most of it.
+    most: Vec<FrameFunctionDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct FrameFunctionDocument {
+    object: String,
+    symbol: String,
+    difference: i64,
 }
 
 #[derive(Debug, Serialize)]
@@ -98,6 +121,7 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
             functions.collect()
         }),
         calls: calls(build),
+        frame_instructions: build.frames.as_ref().map(|frames| frames.counts().into_iter().map(range).collect()),
     });
     let comparisons = report.builds.split_first().map_or_else(Vec::new, |(a, others)| {
         let compared = others.iter().map(|b| {
@@ -111,6 +135,8 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
                 differing: compared.differing.iter().map(change).collect(),
                 varying: compared.varying.iter().map(change).collect(),
                 calls_differing: CallComparison::of(a, b).differing.iter().map(call_change).collect(),
+                frames_differing: FrameComparison::of(a, b)
+                    .map(|compared| compared.differing.iter().map(frame_change).collect()),
             }
         });
         compared.collect()
@@ -135,13 +161,26 @@ fn calls(build: &CountedBuild) -> Vec<CallDocument> {
 
 fn call_change(change: &CallChange) -> CallChangeDocument {
     let [difference, difference_bytes] = change.differences();
-    let [[a, b], [a_bytes, b_bytes]] =
-        [change.calls, change.bytes].map(|both| both.map(|CountRange { min, max }| [min, max]));
+    let [[a, b], [a_bytes, b_bytes]] = [change.calls, change.bytes].map(|both| both.map(range));
     CallChangeDocument { name: change.name.clone(), a, b, difference, a_bytes, b_bytes, difference_bytes }
 }
 
+fn range(CountRange { min, max }: CountRange) -> [u64; 2] {
+    [min, max]
+}
+
+fn frame_change(change: &FrameChange) -> FrameChangeDocument {
+    let most = change.most.iter().map(|(function, difference)| FrameFunctionDocument {
+        object: function.object.clone(),
+        symbol: function.symbol.clone(),
+        difference: *difference,
+    });
+    let [a, b] = change.counts.map(range);
+    FrameChangeDocument { frame: change.frame, a, b, difference: change.difference(), most: most.collect() }
+}
+
 fn change(change: &FunctionChange) -> ChangeDocument {
-    let [a, b] = change.counts.map(|CountRange { min, max }| [min, max]);
+    let [a, b] = change.counts.map(range);
     ChangeDocument {
         object: change.function.object.clone(),
         symbol: change.function.symbol.clone(),

@@ -1,5 +1,7 @@
 //! Text of counted instructions: the totals, the verdict, and the functions that make the difference.
 
+mod frames;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -30,17 +32,19 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
     let mut table = Table::new().numbers(1..2).indented(2);
     for (build, letter) in report.builds.iter().zip('A'..) {
         let total = CountComparison::of(build, build).totals[0];
-        table.row([&format!("{letter} {}", build.name), &thousands(total.min), &repeats(total)]);
+        table.row([&format!("{letter} {}", build.name), &thousands(total.min), &repeats(total, build.replays.len())]);
     }
     out += &table.text();
     match report.builds.as_slice() {
         [one] => {
             functions(&mut out, one, report.frames);
+            frames::frames(&mut out, one);
             calls(&mut out, one);
         }
         [a, others @ ..] => {
             for (b, letter) in others.iter().zip('B'..) {
                 compared(&mut out, &CountComparison::of(a, b), letter, limit, report.frames);
+                frames::compared(&mut out, a, b, letter);
                 calls_compared(&mut out, &CallComparison::of(a, b), letter);
             }
         }
@@ -50,8 +54,9 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
 }
 
 /// How far the replays of a build agree.
-fn repeats(total: CountRange) -> String {
+fn repeats(total: CountRange, replays: usize) -> String {
     match total.spread() {
+        _ if replays == 1 => "one replay".to_owned(),
         0 => "the same each time".to_owned(),
         spread => format!("and up to {} more", thousands(spread)),
     }
