@@ -268,7 +268,7 @@ fn is_counted(object: &str) -> bool {
 }
 
 /// File of a program that a command names, behind all links.
-fn program_file(word: &OsStr) -> Option<PathBuf> {
+pub(crate) fn program_file(word: &OsStr) -> Option<PathBuf> {
     let path = Path::new(word);
     if path.components().count() > 1 {
         return fs::canonicalize(path).ok();

@@ -42,7 +42,7 @@ pub use demo::{
 };
 pub use duet::{duet_cpu, on_cpu};
 pub use error::{BenchError, Failed, Phase, Problem};
-pub use measured::{Commands, Demos, Measured, OnDemo, Suite};
+pub use measured::{Commands, Demos, Measured, OnDemo, OneSided, Suite};
 pub use options::{Accepted, Execution, Input, Options, Output, Reference, RoundLimits, Subject};
 pub use report::{Comparison, Ended, Event, Ranking, Report, Round, Warning};
 pub use rounds::bench;

@@ -2,12 +2,15 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use prony_profile::Feedback;
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_stats::{Interval, Metric, Verdict};
 
+use crate::count::program_file;
+use crate::demo::Build;
 use crate::layouts::Layouts;
 use crate::{Comparison, DemoEnded, DemoOptions, DemoReport, Ended, Options, Report};
 
@@ -80,7 +83,36 @@ pub struct Suite {
     pub all: Vec<(String, Commands)>,
 }
 
+/// What two programs say of profile-guided optimisation, where they do not say the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OneSided {
+    /// Names of A and B.
+    pub names: [String; 2],
+    /// What each says; at most one says nothing.
+    pub feedback: [Option<Feedback>; 2],
+}
+
 impl Measured {
+    /// True where A and B were made with different parts of a profile, as far as their files say. Of two builds alone: what more than
+    /// two differ by is a question that was asked of them.
+    pub fn one_sided(&self) -> Option<OneSided> {
+        let (names, files): ([&str; 2], [Option<PathBuf>; 2]) = match self {
+            Measured::Commands(commands) => {
+                let [a, b] = commands.options.subjects.as_slice() else { return None };
+                ([a, b].map(|one| one.name.as_str()), [a, b].map(|one| Some(one.command.program.clone())))
+            }
+            Measured::Demos(demos) => {
+                let builds = &demos.all.first()?.options.builds;
+                let file = |build: &Build| build.command.first().and_then(|word| program_file(word));
+                (builds.each_ref().map(|build| build.name.as_str()), builds.each_ref().map(file))
+            }
+            Measured::Suite(_) | Measured::Layouts(_) => return None,
+        };
+        let feedback = files.map(|file| Feedback::of(&file?));
+        let [a, b] = feedback;
+        (a != b).then(|| OneSided { names: names.map(str::to_owned), feedback })
+    }
+
     /// All samples, as they go into one file.
     pub fn samples(&self) -> Samples {
         match self {

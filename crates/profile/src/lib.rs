@@ -9,6 +9,7 @@ mod callgrind;
 mod doubts;
 mod elf;
 mod export;
+mod feedback;
 mod flame;
 mod open;
 mod pairing;
@@ -31,6 +32,7 @@ pub use callgrind::{CallgrindError, CountedFunction, CountedParts, InstructionCo
 pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks, skips_much};
 pub use elf::Bulky;
 pub use export::{perf_script, speedscope};
+pub use feedback::Feedback;
 pub use flame::{differential_flame_graph, flame_graph};
 pub use pairing::{Pair, pair};
 pub use perf_script::{PerfScript, looks_like_perf_script, read_perf_script};

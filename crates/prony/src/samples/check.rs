@@ -9,6 +9,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
+/// No number of runs says anything of it.
+const ONE_BINARY: &str = "of one binary, values say nothing of its layout: the same code in another order may differ by some per cent \
+                          (prony bench --layouts)";
+
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &CheckSamplesArgs) -> Result<Exit, Failure> {
@@ -28,5 +32,8 @@ pub fn run(args: &CheckSamplesArgs) -> Result<Exit, Failure> {
         output::print(&all.iter().map(of).collect::<String>())?;
     }
     let found = all.iter().any(|(.., checked)| !checked.findings.is_empty());
+    if !found && !args.json {
+        eprintln!("hint: {ONE_BINARY}");
+    }
     Ok(if found { Exit::NotTrusted } else { Exit::Good })
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use prony_testing::scratch::Scratch;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::scratch;
 
@@ -144,4 +145,33 @@ fn a_build_that_goes_wrong_says_what_to_do() {
         let answer = scratch.prony(&["bench", "--layouts", few, "--build", "true", "./a", "./b"]);
         assert_eq!(answer.code, Some(2), "{answer:?}");
     }
+}
+
+#[test]
+fn a_profile_on_one_side_is_named() {
+    let scratch = two_programs();
+    for (name, flag) in [("a", "-O1"), ("b", "--coverage")] {
+        let done =
+            Command::new("gcc").args([flag, "-o", name, &format!("{name}.c")]).current_dir(scratch.file("")).status();
+        assert!(done.expect("gcc is there").success());
+    }
+    let answer = scratch.prony(&["bench", "--runs", "2", "./a", "./b"]);
+    let warning =
+        "warning: `./a` says nothing of either, and `./b` counts what it runs (-fprofile-generate, --coverage): ";
+    assert!(answer.stderr.contains(warning), "{answer:?}");
+    let same = scratch.prony(&["bench", "--runs", "2", "./b", "./b"]);
+    assert!(!same.stderr.contains("counts what it runs"), "{same:?}");
+}
+
+#[test]
+fn values_that_are_to_be_trusted_are_still_those_of_one_layout() {
+    let scratch = scratch();
+    // 60 processes, a value each, apart by up to 1 %, in no order.
+    let value = |process: u64| 1.0 + ((process * process % 61 * 54 + process * 7) % 61) as f64 / 6100.0;
+    let runs: Vec<Value> = (1..=60).map(|process| json!({ "values": [value(process)] })).collect();
+    let file = json!({ "version": "1.0", "metadata": { "name": "b", "loops": 1 }, "benchmarks": [{ "runs": runs }] });
+    fs::write(scratch.file("values.json"), file.to_string()).expect("the directory is writable");
+    let answer = scratch.prony(&["check", "values.json", "--margin", "1%"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stderr.contains("hint: of one binary, values say nothing of its layout"), "{answer:?}");
 }

@@ -311,6 +311,14 @@ fn watch(
     }
 }
 
+/// What the library is to do for the tool.
+fn prepare_for_tool(channel: &Channel, under: &ToolOptions) {
+    channel.collect(under.collects != Collects::All, under.collects == Collects::Frames);
+    if let Some(directory) = &under.writes_to {
+        channel.hand_over(directory);
+    }
+}
+
 /// Runs the build once against the tape.
 pub(crate) fn run_once(
     setup: &Setup,
@@ -325,11 +333,7 @@ pub(crate) fn run_once(
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.past_libc)?;
-    let collects = setup.under.collects;
-    channel.collect(collects != Collects::All, collects == Collects::Frames);
-    if let Some(directory) = &setup.under.writes_to {
-        channel.hand_over(directory);
-    }
+    prepare_for_tool(&channel, setup.under);
     if setup.explained {
         channel.explain();
     }
