@@ -93,7 +93,7 @@ pub struct OneSided {
 }
 
 impl Measured {
-    /// True where A and B were made with different parts of a profile, as far as their files say. Of two builds alone: what more than
+    /// What A and B say of a profile, where their files do not say the same. Of two builds alone: what more than
     /// two differ by is a question that was asked of them.
     pub fn one_sided(&self) -> Option<OneSided> {
         let (names, files): ([&str; 2], [Option<PathBuf>; 2]) = match self {

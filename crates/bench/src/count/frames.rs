@@ -78,12 +78,12 @@ impl CountedFrames {
     pub fn costliest(&self, number: usize) -> Vec<CountedFrame> {
         let counts = self.counts();
         let mut frames: Vec<usize> = (1..counts.len().saturating_sub(1)).collect();
-        frames.sort_by_key(|&frame| Reverse(self.count(frame).min));
+        frames.sort_by_key(|&frame| Reverse(counts[frame].min));
         let frames = frames.into_iter().take(number).map(|frame| {
             let mut most: Vec<_> = self.functions.functions(frame).map(|(of, count)| (of.clone(), count)).collect();
             most.sort_by_key(|(_, count)| Reverse(*count));
             most.truncate(NAMED);
-            CountedFrame { frame: frame as u64, count: self.count(frame), most }
+            CountedFrame { frame: frame as u64, count: counts[frame], most }
         });
         frames.collect()
     }
