@@ -131,15 +131,15 @@ pub struct Control {
     pub calls: [CallCount; CALLS],
 }
 
-layout!(Control, 3891392, {
+layout!(Control, 3891456, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
-    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854520,
-    calls_used: 3854524, calls: 3854528,
+    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854552,
+    calls_used: 3854556, calls: 3854560,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -1,17 +1,23 @@
 //! gdb, or gdbserver, on the thread of a replay that waits.
 
+use super::session::stop_words;
 use super::{DebuggerError, Session};
 use crate::channel::Halted;
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use tempfile::NamedTempFile;
 
 /// Commands for gdb: signals and frames of the library in the server, and the thread.
 const SCRIPT: &str = include_str!("place.py");
+/// What a gdb can do besides that replays again: search for writes, and say what it found.
+const AGAIN: &str =
+    concat!(include_str!("again.py"), "\n\n", include_str!("write.py"), "\n\n", include_str!("facts.py"));
 
 /// How gdb is started.
 #[derive(Debug, Clone, Default)]
@@ -22,22 +28,26 @@ pub struct GdbOptions {
     pub commands: Vec<String>,
     /// End gdb after these commands.
     pub batch: bool,
+    /// File for what gdb prints; `None` for where this process prints.
+    pub output: Option<Arc<File>>,
     /// Port of localhost on which gdbserver waits for gdb. That runs no commands then, but by itself.
     pub port: Option<u16>,
 }
 
 impl GdbOptions {
-    /// Starts gdb on a thread, in this frame.
-    pub(crate) fn start(&self, halted: &Halted, frame: u64) -> Result<Session, DebuggerError> {
+    /// Starts gdb on a thread, in this frame. `diverged`: the build has diverged there.
+    pub(crate) fn start(&self, halted: &Halted, frame: u64, diverged: bool) -> Result<Session, DebuggerError> {
         let (ours, its) = UnixStream::pair().map_err(DebuggerError::Wait)?;
         let pid = halted.pid.to_string();
         let child = match self.port {
             Some(port) => self.spawn("gdbserver", &["--once", "--attach", &format!("localhost:{port}"), &pid]),
             None => {
                 fcntl_setfd(&its, FdFlags::empty()).map_err(|error| DebuggerError::Wait(error.into()))?;
-                let names = format!("PROCESS = {pid}\nREQUESTS = {}\nFRAME = {frame}\n", its.as_raw_fd());
+                let stop = stop_words(halted, frame, diverged);
+                let (socket, script) = (its.as_raw_fd(), with_thread(halted));
+                let script = format!("PROCESS = {pid}\nREQUESTS = {socket}\nSTOP = {stop:?}\n{script}\n\n{AGAIN}");
                 // A command of gdb is one line; a text of Rust in quotes is one of Python.
-                let script = format!("python exec({:?})", names + &with_thread(halted));
+                let script = format!("python exec({script:?})");
                 let mut words: Vec<&str> = vec!["-q"];
                 words.extend(self.batch.then_some("-batch"));
                 words.extend(["-ex", &script]);
@@ -60,10 +70,13 @@ impl GdbOptions {
 
     fn spawn(&self, default: &str, words: &[&str]) -> Result<Child, DebuggerError> {
         let program = self.program.clone().unwrap_or_else(|| OsString::from(default));
-        Command::new(&program)
-            .args(words)
-            .spawn()
-            .map_err(|error| DebuggerError::Start { program: program.to_string_lossy().into_owned(), error })
+        let mut command = Command::new(&program);
+        command.args(words);
+        if let Some(file) = &self.output {
+            let own = || file.try_clone().map_err(DebuggerError::Script);
+            command.stdin(Stdio::null()).stdout(own()?).stderr(own()?);
+        }
+        command.spawn().map_err(|error| DebuggerError::Start { program: program.to_string_lossy().into_owned(), error })
     }
 }
 
