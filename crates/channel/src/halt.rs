@@ -48,9 +48,13 @@ pub struct Halt {
     pub output_message: AtomicU32,
     /// The address of that byte is wanted, and comparing it is a further place.
     pub output_wanted: Flag,
+    /// How far below its thread pointer each thread has the block of the library, in bytes; 0 where that is not known.
+    pub block_below: AtomicU64,
+    /// Bytes of the block.
+    pub block_bytes: AtomicU64,
 }
 
-layout!(Halt, 72, {
+layout!(Halt, 88, {
     wanted: 0, state: 4, process: 8, thread: 12, pid: 16, tid: 20, op: 24, fd: 28, record: 32, arrival: 40, output_address: 48,
-    output_byte: 56, output_message: 64, output_wanted: 68,
+    output_byte: 56, output_message: 64, output_wanted: 68, block_below: 72, block_bytes: 80,
 });

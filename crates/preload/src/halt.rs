@@ -2,7 +2,7 @@
 //! places it calls a function that the debugger knows.
 
 use super::state::{control, errno, index, is_outside_gone, set_errno, slot};
-use super::thread::{PassThrough, Thread};
+use super::thread::{BLOCK_BYTES, PassThrough, Thread, block_below};
 use libc::{c_int, timespec};
 use prony_channel::{HaltState, PLAYER_EXIT};
 use std::ptr::null_mut;
@@ -46,6 +46,8 @@ pub unsafe fn wait(thread: *mut Thread, op: u32, fd: c_int, record: u64) {
         halt.op.store(op, Ordering::Relaxed);
         halt.fd.store(fd, Ordering::Relaxed);
         halt.record.store(record, Ordering::Relaxed);
+        halt.block_below.store(block_below(), Ordering::Relaxed);
+        halt.block_bytes.store(BLOCK_BYTES as u64, Ordering::Relaxed);
         halt.arrival.store(arrived as *const () as usize as u64, Ordering::Relaxed);
         // Where Yama restricts debuggers to ancestors: gdb is no ancestor of the server.
         libc::prctl(PR_SET_PTRACER, libc::c_ulong::MAX, 0, 0, 0);

@@ -117,7 +117,7 @@ pub struct GdbArgs {
     /// Wait for a debugger on this port of localhost, with gdbserver
     #[arg(long, value_name = "PORT", conflicts_with_all = ["gdb_command", "batch"], help_heading = "Debugger")]
     pub gdb_port: Option<u16>,
-    /// Program to run as gdb [default: gdb, or gdbserver with --gdb-port]
+    /// Program to run as gdb, or lldb [default: gdb, or gdbserver with --gdb-port]
     #[arg(long, value_name = "FILE", help_heading = "Debugger")]
     pub debugger: Option<OsString>,
 }

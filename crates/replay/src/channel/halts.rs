@@ -23,6 +23,8 @@ pub(crate) struct Halted {
     pub(crate) record: u64,
     /// Address of the function that a thread calls at each further place.
     pub(crate) arrival: u64,
+    /// How far below the thread pointer the library has its block of each thread, and its size, in bytes.
+    pub(crate) block: (u64, u64),
 }
 
 /// Byte of an output.
@@ -52,6 +54,7 @@ impl Channel {
             fd: halt.fd.load(Ordering::Relaxed),
             record: halt.record.load(Ordering::Relaxed),
             arrival: halt.arrival.load(Ordering::Relaxed),
+            block: (halt.block_below.load(Ordering::Relaxed), halt.block_bytes.load(Ordering::Relaxed)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! A debugger on a replay: attached once a thread waits for it, and waited for until it ends.
 
 mod gdb;
+mod lldb;
 mod session;
 
 pub use gdb::GdbOptions;
@@ -50,6 +51,9 @@ pub enum DebuggerError {
     /// What it runs first cannot be written.
     #[error("cannot write a script for the debugger: {0}")]
     Script(io::Error),
+    /// What is requested takes gdb.
+    #[error("expected gdb, found `{0}`, which cannot replay again")]
+    NotGdb(String),
     /// It did not say what is so at the place.
     #[error("the debugger says nothing of the place: {0}")]
     NoFacts(String),

@@ -4,7 +4,7 @@ import json
 import re
 import socket
 
-Stop = collections.namedtuple("Stop", "pid tid frame process record arrival diverged")
+Stop = collections.namedtuple("Stop", "pid tid frame process record arrival diverged block_below block_bytes")
 # Bytes that an instruction wrote: the last of `hits` changes from the stop on that the replay begins with.
 Written = collections.namedtuple("Written", "address size hits")
 # Where gdb stands: a place in the words of a request, the record there, and a change behind it.

@@ -60,6 +60,7 @@ class Facts(gdb.Command):
 
     def invoke(self, argument, from_tty):
         replays = self.replays
+        gdb.execute("set print null-stop on")
         facts = {"call": stack(), "write": None}
         with Silence():
             if argument == "output" and not replays.stop.diverged:

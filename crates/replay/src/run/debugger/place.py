@@ -7,6 +7,7 @@ the place in words, and REQUESTS a socket that takes places to replay to; else P
 import collections
 import itertools
 import os
+import re
 
 import gdb
 
@@ -36,13 +37,19 @@ def is_library(frame):
     return any(part.start <= frame.pc() < part.end for part in LIBRARY)
 
 
+def is_libc(frame):
+    return re.search(r"/lib(c|pthread)[.-]", gdb.solib_name(frame.pc()) or "") is not None
+
+
 def past_library(frames, frame_of):
     """The frames from the first one of the server on, where the newest are those of a call that prony answers."""
     frames = iter(frames)
     newest = list(itertools.islice(frames, 40))
     inside = [is_library(frame_of(frame)) for frame in newest]
-    # The library waits in a call of libc.
-    first = next((at for at, is_in in enumerate(inside[:4]) if is_in), None)
+    # The library waits in a call of libc. It is also where threads start, far from the newest frames.
+    first = next((at for at, is_in in enumerate(inside) if is_in or not is_libc(frame_of(newest[at]))), None)
+    if first is not None and not inside[first]:
+        first = None
     if first is not None:
         last = next((at for at in range(first, len(newest)) if not inside[at]), len(newest))
         while last < len(newest) and frame_of(newest[last]).type() == gdb.SIGTRAMP_FRAME:

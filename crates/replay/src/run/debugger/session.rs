@@ -102,10 +102,11 @@ impl Session {
     }
 }
 
-/// A stop in words for gdb: process, thread, frame, index of the process, record, address of the arrival, 1 for a divergence.
+/// A stop in words for gdb: process, thread, frame, index of the process, record, address of the arrival, 1 for a divergence, and where
+/// the library has its block of a thread.
 pub(super) fn stop_words(halted: &Halted, frame: u64, diverged: bool) -> String {
-    let Halted { pid, tid, process, record, arrival, .. } = halted;
-    format!("{pid} {tid} {frame} {process} {record} {arrival} {}", u8::from(diverged))
+    let Halted { pid, tid, process, record, arrival, block: (below, bytes), .. } = halted;
+    format!("{pid} {tid} {frame} {process} {record} {arrival} {} {below} {bytes}", u8::from(diverged))
 }
 
 impl Drop for Session {

@@ -126,7 +126,6 @@ class Search:
 
     def run(self):
         """Finds the change, and returns what is known of it."""
-        earliest = None
         for span in SPANS:
             first = 0 if span is None or not self.position.record else max(0, self.position.record - span)
             counted = self.count(first)
@@ -144,10 +143,8 @@ class Search:
                 )
             if counted.before != counted.after:
                 return dict(found, kind="unseen", before=hex_of(counted.before))
-            # It starts at the process, whatever earlier record is requested.
-            if counted.stop.record > first or first == 0 or counted.stop.record == earliest:
+            if first == 0:
                 return dict(found, kind="never")
-            earliest = counted.stop.record
 
 
 def hex_of(content):
@@ -171,7 +168,10 @@ def words_of(memory, found):
     if found["by_call"]:
         lines.append("  by prony, which answers the call that this frame makes")
     if found["changed_since"]:
-        lines.append("  it has changed since without an instruction of the server: a system call made for real has written it")
+        lines.append(
+            "  at the place it is another one, without an instruction of the server: a system call made for real has written it, or "
+            "it is an id of the kernel, another one in each replay"
+        )
     return "\n".join(lines)
 
 
