@@ -142,8 +142,8 @@ layout!(Control, 3895552, {
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
-    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854520,
-    dumps_frames: 3854524, written: 3854528, calls_used: 3858624, calls: 3858632,
+    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854568,
+    dumps_frames: 3854572, written: 3854576, calls_used: 3858672, calls: 3858680,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -17,7 +17,7 @@ states! {
     }
 }
 
-/// Place at which the first thread that comes there waits for a debugger.
+/// Place at which the first thread that comes there waits for a debugger, and what a debugger has to know of it.
 #[repr(C)]
 pub struct Halt {
     /// A debugger will be attached: at the record of the tape that has [`crate::HALT`], or at a divergence before it.
@@ -38,6 +38,23 @@ pub struct Halt {
     pub fd: AtomicI32,
     /// Record of the process.
     pub record: AtomicU64,
+    /// Address of a function of the library that a thread calls at each further place, once a debugger is attached.
+    pub arrival: AtomicU64,
+    /// Address in the server of a byte of output: the first one that differs, or the wanted one; 0 where there is none.
+    pub output_address: AtomicU64,
+    /// Byte of the message whose address is wanted, of the output of `record`.
+    pub output_byte: AtomicU64,
+    /// Number of that message within its call.
+    pub output_message: AtomicU32,
+    /// The address of that byte is wanted, and comparing it is a further place.
+    pub output_wanted: Flag,
+    /// How far below its thread pointer each thread has the block of the library, in bytes; 0 where that is not known.
+    pub block_below: AtomicU64,
+    /// Bytes of the block.
+    pub block_bytes: AtomicU64,
 }
 
-layout!(Halt, 40, { wanted: 0, state: 4, process: 8, thread: 12, pid: 16, tid: 20, op: 24, fd: 28, record: 32, });
+layout!(Halt, 88, {
+    wanted: 0, state: 4, process: 8, thread: 12, pid: 16, tid: 20, op: 24, fd: 28, record: 32, arrival: 40, output_address: 48,
+    output_byte: 56, output_message: 64, output_wanted: 68, block_below: 72, block_bytes: 80,
+});

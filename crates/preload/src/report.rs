@@ -6,6 +6,7 @@ use super::thread::{PASS_THROUGH, Thread};
 use prony_channel::{CALLER_BYTES, OP_MASK, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
+use std::ptr::null;
 use std::sync::atomic::Ordering;
 
 /// Expected and found values of a divergence.
@@ -22,6 +23,8 @@ pub struct Finding<'a> {
     window_start: usize,
     kind: StopKind,
     status: i32,
+    /// Address of the byte that differs, and number of its message within the call.
+    place: (*const u8, u32),
 }
 
 impl<'a> Finding<'a> {
@@ -41,12 +44,18 @@ impl<'a> Finding<'a> {
             window_start: 0,
             kind: StopKind::Call,
             status: 0,
+            place: (null(), 0),
         }
     }
 
     /// Copy of the finding with its kind within the class.
     pub fn of(self, kind: StopKind) -> Finding<'a> {
         Finding { kind, ..self }
+    }
+
+    /// Copy of the finding in this message of its call.
+    pub fn in_message(self, message: usize) -> Finding<'a> {
+        Finding { place: (self.place.0, message as u32), ..self }
     }
 
     /// What a call brought does not fit in the room of the build's.
@@ -109,6 +118,9 @@ impl<'a> Finding<'a> {
             };
             let mut place = 0;
             for (bytes, length) in runs {
+                if (place..place + length).contains(&at) {
+                    finding.place.0 = bytes.add(at - place);
+                }
                 let run = std::slice::from_raw_parts(bytes, length);
                 let from = start.clamp(place, place + length) - place;
                 let room = WINDOW_BYTES - finding.found_len;
@@ -151,6 +163,7 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
         report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
         describe_callers(report);
         report.state.store(ReportState::Complete, Ordering::Release);
+        halt::keep_output(finding.place.0, finding.place.1);
         halt::wait(thread, finding.op as u32, finding.fd, finding.record);
         libc::_exit(0)
     }

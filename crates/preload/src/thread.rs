@@ -10,7 +10,7 @@ use std::arch::{asm, global_asm};
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU64;
 
-const BLOCK_BYTES: usize = 1024;
+pub const BLOCK_BYTES: usize = 1024;
 
 #[cfg(target_arch = "x86_64")]
 global_asm!(
@@ -176,6 +176,21 @@ pub struct Thread {
 }
 
 const _: () = assert!(size_of::<Thread>() <= BLOCK_BYTES);
+
+/// How far below the thread pointer the block is, in bytes; 0 where nothing needs it.
+pub fn block_below() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let pointer: u64;
+        // SAFETY: reads the thread pointer, which the System V ABI keeps there.
+        unsafe {
+            asm!("mov {pointer}, qword ptr fs:[0]", pointer = out(reg) pointer, options(pure, readonly, nostack));
+        }
+        pointer.wrapping_sub(this() as usize as u64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
 
 /// Address of the calling thread's block.
 #[cfg(target_arch = "x86_64")]

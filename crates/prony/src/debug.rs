@@ -1,5 +1,7 @@
 //! `prony debug`: gdb on a build, stopped at a place of its replay.
 
+mod both;
+
 use std::cell::RefCell;
 
 use prony_machine::Interrupt;
@@ -19,6 +21,9 @@ use crate::{replay, trust};
 /// # Errors
 /// What kept it from running, or gdb from attaching.
 pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
+    if let [old, new] = args.both.both.as_slice() {
+        return both::run(args, [old, new]);
+    }
     let mut replayed = args.replay();
     let demo = demo::open_quietly("debug", &args.demo)?;
     match demo.truncation() {
@@ -37,6 +42,7 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
         commands: args.gdb.gdb_command.clone(),
         batch: args.gdb.batch,
         port: args.gdb.gdb_port,
+        ..GdbOptions::default()
     };
     let mut reached = |stopped: &Stopped| {
         line.borrow_mut().clear();

@@ -326,6 +326,10 @@ fn debugger(error: &DebuggerError) -> Failure {
         DebuggerError::NotAttached { .. } => {
             failure.hint("its message is above; containers need the capability CAP_SYS_PTRACE for it")
         }
+        DebuggerError::NotGdb(_) => failure.hint("leave out --debugger, or name a gdb with it"),
+        DebuggerError::NoFacts(_) => {
+            failure.hint("`prony debug --divergence` without --both shows what gdb can do with each of them")
+        }
         DebuggerError::Demo(_) | DebuggerError::Script(_) | DebuggerError::Wait(_) => failure,
     }
 }

@@ -37,6 +37,9 @@ pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
 pub use record::stop::{StopError, stop_recording};
 pub use record::{RecordError, RecordOptions, exit_text, record};
+pub use replay::both::{
+    BothReport, DifferingValue, LastWrite, SideBySide, SideOfBoth, StackFrame, Variable, WrittenAt, debug_both,
+};
 pub use replay::debug::{DebugReport, Stopped, debug};
 pub use replay::{
     AcceptOptions, ComparisonOptions, FileOptions, ReplayOptions, Replayer, SLOWER_UNDER_TOOL, StateOptions,

@@ -1,5 +1,6 @@
 //! Replaying: a build on a demo, as often as requested, and what it came to.
 
+pub(crate) mod both;
 pub(crate) mod debug;
 
 use crate::channel::ClockShift;
@@ -21,7 +22,7 @@ use crate::run::debugger::Debugger;
 use crate::run::decoder::DecoderError;
 use crate::run::printed::Printed;
 use crate::run::sockets;
-use crate::run::stop_place::StopPlace;
+use crate::run::stop_place::StopPlan;
 use crate::run::tape::{Tape, TapeError};
 use crate::run::{Build, Callbacks, Ending, Observed, ObservedKind, Outcome, RunError, Setup, run_once};
 use crate::server::environment::{self, Filter, Origin, Withheld};
@@ -295,10 +296,10 @@ impl<'a> Replayer<'a> {
     }
 
     /// The same, with a place at which replays stop for a debugger.
-    fn open_at(options: &'a ReplayOptions, place: Option<StopPlace>) -> Result<Replayer<'a>, ReplayError> {
+    fn open_at(options: &'a ReplayOptions, plan: Option<StopPlan>) -> Result<Replayer<'a>, ReplayError> {
         Replayer::with(options, |demo, file, program| {
             let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-            let tape = Tape::of(demo, file, options.limits.memory_bytes, options.stop.as_deref(), place);
+            let tape = Tape::of(demo, file, options.limits.memory_bytes, options.stop.as_deref(), plan);
             let tape = Arc::new(tape.map_err(|error| match error {
                 TapeError::Interrupted => ReplayError::Interrupted,
                 error => ReplayError::Tape(error),

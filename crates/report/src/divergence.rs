@@ -2,7 +2,10 @@
 
 use prony_demo::tolerance::DifferenceAt;
 use prony_machine::signal_name;
-use prony_replay::{BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, ThreadReport};
+use prony_replay::{
+    BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, LastWrite, SideBySide, SideOfBoth, StackFrame,
+    ThreadReport, Variable,
+};
 use prony_text::{Untrusted, thousands};
 
 /// The words for a class.
@@ -117,4 +120,43 @@ pub fn field_difference(at: &DifferenceAt) -> String {
         value(&at.recorded),
         value(&at.replayed),
     )
+}
+
+/// Both builds of a comparison: title, command and what is known of each.
+pub(crate) fn sides<'a>(
+    commands: [&'a str; 2],
+    both: &'a SideBySide,
+) -> impl Iterator<Item = (&'static str, &'a str, &'a SideOfBoth)> {
+    ["old", "new"].into_iter().zip(commands).zip(&both.sides).map(|((title, command), side)| (title, command, side))
+}
+
+/// The name of a function on a stack, or the address where it has none.
+pub(crate) fn frame_name(frame: &StackFrame) -> String {
+    frame.function.clone().unwrap_or_else(|| format!("{:#x}", frame.address))
+}
+
+/// Variables and values, as gdb lists arguments.
+pub(crate) fn variables(variables: &[Variable]) -> String {
+    variables.iter().map(|variable| format!("{}={}", variable.name, variable.value)).collect::<Vec<_>>().join(", ")
+}
+
+/// The last change of this byte of an output, as a clause.
+pub(crate) fn write_in_words(byte: Option<u64>, write: &LastWrite) -> String {
+    let byte = byte.map_or_else(|| "the byte".to_owned(), |byte| format!("byte {}", thousands(byte)));
+    let hex = |byte: Option<u8>| byte.map_or_else(|| "unmapped".to_owned(), |byte| format!("{byte:02x}"));
+    match write {
+        LastWrite::Written(written) => {
+            let place = written.record.filter(|&record| record > 0);
+            let place = place.map_or_else(String::new, |record| format!(" after record {}", thousands(record)));
+            let by = if written.by_call { ", by the answer of a recorded call" } else { "" };
+            format!("{byte} last changed{place}, from {} to {}{by}", hex(written.old), hex(written.new))
+        }
+        LastWrite::Unseen { since } => format!(
+            "{byte} changed after record {} without an instruction of the build: by a system call made for real, or with its mapping",
+            thousands(*since)
+        ),
+        LastWrite::Never { since } => {
+            format!("{byte} has not changed since record {}, with which the process begins", thousands(*since))
+        }
+    }
 }

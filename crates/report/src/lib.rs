@@ -38,6 +38,7 @@ use prony_study::Results;
 pub use bench::demos::{diverged, failure as demo_failure};
 pub use extras::Extras;
 pub use html::bench::{Bench, Comparison, Several, page as page_of_bench, page_of_pairs};
+pub use html::both::page_of_both;
 pub use html::capacity::{curves_of_latency, page_of_capacity};
 pub use html::compare::page_of_comparison;
 pub use html::demo::{Divergence, Replay, StoredError, StoredReplay, View};

@@ -1,6 +1,7 @@
 //! Sent bytes against recorded ones.
 
 use super::{CallResult, count};
+use crate::halt;
 use crate::report::{self, Finding};
 use crate::ring::{Piece, emit_numbered};
 use crate::state::control;
@@ -59,6 +60,9 @@ pub unsafe fn compare_output(
         let offered = if answer.part(PartKind::Message, 0).is_empty() { answer.aux() as usize } else { expected.len() };
         if total as u32 as usize != offered {
             return differs(thread, answer, op, fd, message, expected, total, length, runs);
+        }
+        if halt::is_output_wanted() {
+            halt::see_output((*answer.head).order, message as u32, runs);
         }
         count!(thread, outputs, 1);
         count!(thread, output_bytes, length as u64);
@@ -126,7 +130,8 @@ pub(super) unsafe fn differs(
                 return;
             }
         }
-        report::stop(thread, Stop::Output, Finding::differing(op, fd, answer.head, expected, total, at, runs));
+        let finding = Finding::differing(op, fd, answer.head, expected, total, at, runs);
+        report::stop(thread, Stop::Output, finding.in_message(message));
     }
 }
 

@@ -14,10 +14,12 @@ Examples:
   prony debug match.demo --frame 812
   prony debug match.demo --record 20441 --gdb-command 'break sv_send' --gdb-command continue
   prony debug match.demo --divergence --batch --gdb-command 'backtrace full' -- ./server-new +map dm1
+  prony debug match.demo --divergence --both './server-old +map dm1' './server-new +map dm1'
   prony debug match.demo --frame 812 --gdb-port 2345      then: gdb -ex 'target remote localhost:2345' ./server
 
 The build runs natively up to the place. There gdb stops it before the call is answered, with the frame of the server that makes the
 call selected; `continue` replays on. The replay ends when gdb does. If the build diverges before the place, gdb stops it at the divergence.
+In gdb, `help prony` lists how to replay again: to the frame before, to a record, to the last change of a variable.
 
 Exit codes:
   0  gdb was there, and what was replayed did not diverge
@@ -33,11 +35,13 @@ pub struct DebugArgs {
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
     /// Build to run, with its arguments [default: the recorded command]
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "both")]
     pub command: Vec<OsString>,
 
     #[command(flatten)]
     pub place: PlaceArgs,
+    #[command(flatten)]
+    pub both: BothArgs,
     #[command(flatten)]
     pub gdb: GdbArgs,
 
@@ -87,6 +91,20 @@ impl PlaceArgs {
     }
 }
 
+/// Two builds beside each other.
+#[derive(Debug, Args)]
+pub struct BothArgs {
+    /// Stop two builds where NEW diverges, and show where each of them computed the byte that differs; each is a command
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], requires = "divergence", conflicts_with_all = ["frame", "record", "gdb_command", "batch", "gdb_port"], help_heading = "Two builds")]
+    pub both: Vec<String>,
+    /// Print the comparison as JSON
+    #[arg(long, requires = "both", help_heading = "Two builds")]
+    pub json: bool,
+    /// Write a page with both builds beside each other
+    #[arg(long, visible_alias = "html", value_name = "FILE", requires = "both", help_heading = "Two builds")]
+    pub export_html: Option<PathBuf>,
+}
+
 /// Debugger, and what it does.
 #[derive(Debug, Args)]
 pub struct GdbArgs {
@@ -99,7 +117,7 @@ pub struct GdbArgs {
     /// Wait for a debugger on this port of localhost, with gdbserver
     #[arg(long, value_name = "PORT", conflicts_with_all = ["gdb_command", "batch"], help_heading = "Debugger")]
     pub gdb_port: Option<u16>,
-    /// Program to run as gdb [default: gdb, or gdbserver with --gdb-port]
+    /// Program to run as gdb, or lldb [default: gdb, or gdbserver with --gdb-port]
     #[arg(long, value_name = "FILE", help_heading = "Debugger")]
     pub debugger: Option<OsString>,
 }

@@ -12,10 +12,10 @@ use prony_testing::scratch::{Scratch, Turn, program};
 use serde_json::Value;
 
 /// Rounds of `subjects/calls/answered.c`.
-const ROUNDS: &str = "40";
+pub const ROUNDS: &str = "40";
 
 /// Records the server built with these flags.
-fn recorded(scratch: &Scratch, rounds: &str, flags: &[&str]) -> (String, PathBuf) {
+pub fn recorded(scratch: &Scratch, rounds: &str, flags: &[&str]) -> (String, PathBuf) {
     program("/usr/bin/gdb", "gdb");
     let build = compiled(scratch, "answered.c", &[&["-g", "-O0"], flags].concat());
     let (_, demo) = record_with(scratch, &Server::new([build.as_str(), rounds]), &[], |stop| stop.wait());
@@ -23,7 +23,7 @@ fn recorded(scratch: &Scratch, rounds: &str, flags: &[&str]) -> (String, PathBuf
 }
 
 /// Runs gdb at a place, with these commands.
-fn at(scratch: &Scratch, place: &[&str], commands: &[&str], build: &str, rounds: &str) -> CommandOutput {
+pub fn at(scratch: &Scratch, place: &[&str], commands: &[&str], build: &str, rounds: &str) -> CommandOutput {
     let mut arguments = vec!["debug", "story.demo", "--batch"];
     arguments.extend(place);
     for command in commands {
@@ -34,15 +34,15 @@ fn at(scratch: &Scratch, place: &[&str], commands: &[&str], build: &str, rounds:
 }
 
 /// The first line of a backtrace, behind this text that gdb was made to print.
-fn top_of(found: &CommandOutput) -> &str {
+pub fn top_of(found: &CommandOutput) -> &str {
     let (_, after) = found.stdout.split_once("the stack\n").unwrap_or_else(|| panic!("no stack: {found:?}"));
     after.lines().next().unwrap_or_default()
 }
 
-const STACK: [&str; 2] = ["echo the stack\\n", "backtrace"];
+pub const STACK: [&str; 2] = ["echo the stack\\n", "backtrace"];
 
 /// Number and frame of the last record of this call.
-fn last(scratch: &Scratch, call: &str) -> (u64, u64, u64) {
+pub fn last(scratch: &Scratch, call: &str) -> (u64, u64, u64) {
     let dump = scratch.prony(&["demo", "dump", "story.demo", "--json", "--call", call]);
     let line = dump.stdout.lines().last().unwrap_or_else(|| panic!("no {call}: {dump:?}"));
     let record: Value = serde_json::from_str(line).expect("a line is an object");
@@ -86,8 +86,10 @@ fn a_record_far_into_a_long_demo_is_stopped_at() {
     let (build, _) = recorded(&scratch, "20000", &[]);
     let (_, record, _) = last(&scratch, "send");
     let place = ["--record", &record.to_string(), "--max-memory", "1MiB"];
-    let found = at(&scratch, &place, &[STACK[0], STACK[1], "continue"], &build, "20000");
+    let commands = [STACK[0], STACK[1], "prony last-write value", "continue"];
+    let found = at(&scratch, &place, &commands, &build, "20000");
     assert!(top_of(&found).contains("round=19999"), "{found:?}");
+    assert!(found.stdout.contains("value: last changed ") && found.stdout.contains("after:  59997\n"), "{found:?}");
     assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
     assert_eq!(found.code, Some(0), "{found:?}");
 }
@@ -200,8 +202,10 @@ fn the_process_that_has_the_record_is_stopped() {
     let (build, _) = recorded(&scratch, ROUNDS, &["-DCHILD"]);
     let (process, record, _) = last(&scratch, "send");
     assert_eq!(process, 1);
-    let found = at(&scratch, &["--record", &record.to_string(), "--process", "1"], &STACK, &build, ROUNDS);
+    let commands = [STACK[0], STACK[1], "prony last-write value"];
+    let found = at(&scratch, &["--record", &record.to_string(), "--process", "1"], &commands, &build, ROUNDS);
     assert!(found.stdout.contains(" of process 1: send, "), "{found:?}");
+    assert!(found.stdout.contains("value: last changed ") && found.stdout.contains("after:  117\n"), "{found:?}");
     assert!(top_of(&found).contains(" send_answer (fd="), "{found:?}");
     assert_eq!(found.code, Some(0), "{found:?}");
 }

@@ -13,6 +13,7 @@ mod calls;
 mod causes;
 mod counts;
 mod debug;
+mod debug_back;
 mod decoders;
 mod exports;
 mod failures;

@@ -21,6 +21,19 @@ pub(crate) struct Halted {
     pub(crate) fd: i32,
     /// Record of the process.
     pub(crate) record: u64,
+    /// Address of the function that a thread calls at each further place.
+    pub(crate) arrival: u64,
+    /// How far below the thread pointer the library has its block of each thread, and its size, in bytes.
+    pub(crate) block: (u64, u64),
+}
+
+/// Byte of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutputByte {
+    /// Number of its message within the call.
+    pub(crate) message: u32,
+    /// Offset within the message.
+    pub(crate) byte: u64,
 }
 
 impl Channel {
@@ -40,7 +53,25 @@ impl Channel {
             op: halt.op.load(Ordering::Relaxed) as u16,
             fd: halt.fd.load(Ordering::Relaxed),
             record: halt.record.load(Ordering::Relaxed),
+            arrival: halt.arrival.load(Ordering::Relaxed),
+            block: (halt.block_below.load(Ordering::Relaxed), halt.block_bytes.load(Ordering::Relaxed)),
         })
+    }
+
+    /// Makes comparing this byte a further place, in the output of the record at which a thread waits.
+    pub(crate) fn want_output(&self, output: OutputByte) {
+        let halt = &self.control().halt;
+        halt.output_message.store(output.message, Ordering::Relaxed);
+        halt.output_byte.store(output.byte, Ordering::Relaxed);
+        halt.output_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Address in the server of the byte of output that was wanted or that differs, and number of its message; `None` where there is
+    /// none.
+    pub(crate) fn output_place(&self) -> Option<(u64, u32)> {
+        let halt = &self.control().halt;
+        let address = halt.output_address.load(Ordering::Relaxed);
+        (address != 0).then(|| (address, halt.output_message.load(Ordering::Relaxed)))
     }
 
     /// Lets the thread go on: a debugger has it.

@@ -15,7 +15,7 @@ pub(crate) mod merge;
 
 pub(crate) use clock::Moment;
 pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
-pub(crate) use halts::Halted;
+pub(crate) use halts::{Halted, OutputByte};
 use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{
     CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, ring_offset, windows_bytes,

@@ -1,11 +1,11 @@
 //! Debugging: a build runs on a demo up to a place, and a debugger is attached to it there.
 
-use crate::channel::{self, Halted};
+use crate::channel::{self, Halted, OutputByte};
 use crate::replay::{ReplayOptions, Replayer};
 use crate::replay_error::ReplayError;
 use crate::report::{Divergence, Progress, ReplayReport, Timing};
 use crate::run::debugger::{Debugger, GdbOptions, Session};
-use crate::run::stop_place::{StopPlace, StopRecord};
+use crate::run::stop_place::{StopPlace, StopPlan, StopRecord};
 use crate::verdict::diverged;
 use prony_demo::dump::call_name;
 use prony_demo::{Demo, DemoError};
@@ -65,15 +65,28 @@ pub fn debug(
     reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<DebugReport, ReplayError> {
-    let (mut place, mut session, mut was_debugged) = (place, None::<Session>, false);
+    Ok(debug_all(options, place, None, gdb, reached, progress)?.report)
+}
+
+/// The same, with what gdb found. `output`: byte of the output of the place's record whose address gdb is to get.
+pub(super) fn debug_all(
+    options: &ReplayOptions,
+    place: StopPlace,
+    output: Option<OutputByte>,
+    gdb: &GdbOptions,
+    reached: &mut dyn FnMut(&Stopped),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Ended, ReplayError> {
+    let (mut plan, mut session, mut was_debugged) = (StopPlan::at(place), None::<Session>, false);
+    let mut message = None;
     loop {
-        let found = replay_to(options, place, gdb, session.take(), reached, progress);
+        let found = replay_to(options, (plan, output), gdb, session.take(), reached, progress);
         let mut ended = match found.map_err(|failed| *failed) {
             Ok(ended) => ended,
             Err((error, Some(mut waiting))) => {
                 waiting.refuse(&error.to_string())?;
-                match waiting.request()? {
-                    Some(next) => (place, session) = (next, Some(waiting)),
+                match waiting.next_replay()? {
+                    Some(next) => (plan, session) = (next, Some(waiting)),
                     None => return Err(error),
                 }
                 continue;
@@ -82,28 +95,33 @@ pub fn debug(
         };
         was_debugged |= ended.report.stopped.is_some();
         ended.report.was_debugged = was_debugged;
+        message = message.or(ended.message);
+        ended.message = message;
         // It waits for an answer where the replay did not come to the place.
-        if let (Some(waiting), None) = (&mut ended.session, ended.next) {
+        if let (Some(waiting), false) = (&mut ended.session, ended.was_attached) {
             waiting.refuse("the replay ended without coming there")?;
-            ended.next = waiting.request()?;
+            ended.next = waiting.next_replay()?;
         }
         match ended.next {
-            Some(next) => (place, session) = (next, ended.session),
-            None => return Ok(ended.report),
+            Some(next) => (plan, session) = (next, ended.session),
+            None => return Ok(ended),
         }
     }
 }
 
 /// A replay up to a place, and the debugger that goes on.
-struct Ended {
-    report: DebugReport,
-    session: Option<Session>,
-    next: Option<StopPlace>,
+pub(super) struct Ended {
+    pub(super) report: DebugReport,
+    pub(super) session: Option<Session>,
+    /// Message of the first output that differed where a debugger was attached.
+    pub(super) message: Option<u32>,
+    next: Option<StopPlan>,
+    was_attached: bool,
 }
 
 fn replay_to(
     options: &ReplayOptions,
-    place: StopPlace,
+    (plan, output): (StopPlan, Option<OutputByte>),
     gdb: &GdbOptions,
     session: Option<Session>,
     reached: &mut dyn FnMut(&Stopped),
@@ -113,27 +131,31 @@ fn replay_to(
         // Ctrl-C is for gdb while that runs, and reaches both.
         stop.store(false, Ordering::Relaxed);
     }
-    let mut replayer = match Replayer::open_at(options, Some(place)) {
+    let mut replayer = match Replayer::open_at(options, Some(plan)) {
         Ok(replayer) => replayer,
         Err(error) => return Err(Box::new((error, session))),
     };
-    let planned = replayer.tape.stop;
+    let planned = replayer.tape.stops.attached();
     let (mut stopped, mut script) = (None, None);
     let mut at_place = |halted: &Halted, facts: Option<channel::Divergence>, session: Option<Session>| {
         let mut found = stopped_at(options, planned, halted, facts)?;
         script = gdb.script(halted)?;
         found.script = script.as_ref().map(|script| script.path().to_path_buf());
-        reached(&found);
-        let frame = found.frame;
+        // One that gdb follows on its way to a place is its own affair.
+        if plan.stretch.is_none() {
+            reached(&found);
+        }
+        let (frame, diverged) = (found.frame, found.divergence.is_some());
         stopped = Some(found);
         match session {
-            Some(mut session) => session.reached(halted.pid, halted.tid, frame).map(|()| session),
-            None => gdb.start(halted, frame),
+            Some(mut session) => session.reached(halted, frame, diverged).map(|()| session),
+            None => gdb.start(halted, frame, diverged),
         }
     };
     let mut debugger = Debugger::new(&mut at_place, session);
+    debugger.output = output;
     let replayed = replayer.replay_with(progress, Some(&mut debugger));
-    let Debugger { session, next, was_left, .. } = debugger;
+    let Debugger { session, next, message, was_attached, was_left, .. } = debugger;
     drop(script);
     let mut replay = match replayed {
         Ok(replay) => replay,
@@ -143,7 +165,8 @@ fn replay_to(
         // They are those of the person, too.
         replay.timing = Timing::before_replay(replay.timing.recorded_s);
     }
-    Ok(Ended { report: DebugReport { stopped, was_debugged: false, replay, was_left }, session, next })
+    let report = DebugReport { stopped, was_debugged: false, replay, was_left };
+    Ok(Ended { report, session, message, next, was_attached })
 }
 
 /// What stands at the place of the thread that waits.

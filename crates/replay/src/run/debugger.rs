@@ -1,13 +1,15 @@
 //! A debugger on a replay: attached once a thread waits for it, and waited for until it ends.
 
 mod gdb;
+mod lldb;
 mod session;
 
 pub use gdb::GdbOptions;
 pub(crate) use session::Session;
 
-use crate::channel::{Channel, Divergence, Halted};
-use crate::run::stop_place::StopPlace;
+use crate::channel::{Channel, Divergence, Halted, OutputByte};
+use crate::run::debugger::session::Request;
+use crate::run::stop_place::StopPlan;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -24,7 +26,11 @@ pub(crate) struct Debugger<'a> {
     /// The debugger, while it runs.
     pub(crate) session: Option<Session>,
     /// The place to which it has the build replayed again.
-    pub(crate) next: Option<StopPlace>,
+    pub(crate) next: Option<StopPlan>,
+    /// Byte of output of the record at which it is attached, whose address is wanted.
+    pub(crate) output: Option<OutputByte>,
+    /// Message of the output that differs, where the build diverged and the debugger is attached.
+    pub(crate) message: Option<u32>,
     /// True once it was attached.
     pub(crate) was_attached: bool,
     /// True if the build had not ended on its own when the debugger did.
@@ -45,6 +51,12 @@ pub enum DebuggerError {
     /// What it runs first cannot be written.
     #[error("cannot write a script for the debugger: {0}")]
     Script(io::Error),
+    /// What is requested takes gdb.
+    #[error("expected gdb, found `{0}`, which cannot replay again")]
+    NotGdb(String),
+    /// It did not say what is so at the place.
+    #[error("the debugger says nothing of the place: {0}")]
+    NoFacts(String),
     /// It ended before it had stopped the server.
     #[error("the debugger ended ({status}) without attaching to process {pid}{}", restriction(*.ptrace_scope))]
     NotAttached {
@@ -72,7 +84,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 impl<'a> Debugger<'a> {
     pub(crate) fn new(at_place: &'a mut AtPlace<'a>, session: Option<Session>) -> Debugger<'a> {
-        Debugger { at_place, session, next: None, was_attached: false, was_left: false }
+        Debugger { at_place, session, next: None, output: None, message: None, was_attached: false, was_left: false }
     }
 
     /// Has a debugger attach to the thread that waits, and returns when it has ended, or wants the build replayed again.
@@ -85,9 +97,19 @@ impl<'a> Debugger<'a> {
             std::thread::sleep(LOOK);
         }
         self.was_attached = true;
+        self.message = channel.output_place().map(|(_, message)| message);
         channel.release();
-        self.next = session.request()?;
-        self.session = self.next.is_some().then_some(session);
+        self.next = loop {
+            match session.request()? {
+                Request::Replay(plan) => break Some(plan),
+                Request::Where(tid) => {
+                    let record = channel.threads().iter().find(|thread| thread.tid == tid).map(|thread| thread.record);
+                    session.place(record, channel.output_place().map(|(address, _)| address))?;
+                }
+                Request::End => break None,
+            }
+        };
+        self.session = Some(session);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Processes and threads that made the records of a demo, and the facts about each record that a replay is given.
 
 use crate::run::order::Turns;
-use crate::run::stop_place::StopRecord;
+use crate::run::stop_place::Stops;
 use prony_channel::{FRAME_END, HALT, NO_TURN};
 use prony_demo::{Class, FrameRule, Framer, HEAD_BYTES, Head, Op};
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ pub(crate) struct Directory {
     /// The process whose frames are measured: the one that has most of them, the server, where what was started only
     /// made it.
     pub(crate) main_process: u16,
-    /// Record at which a replay stops.
-    pub(crate) stop: Option<StopRecord>,
+    /// Records at which a replay stops.
+    pub(crate) stops: Stops,
     by_name: BTreeMap<(u16, u16), Lane>,
     by_index: BTreeMap<u16, u32>,
     /// Entry that was looked up last, as servers have few threads that call again and again.
@@ -149,12 +149,6 @@ impl Directory {
         Some(leader.filter(|&leader| self.processes[leader as usize].leader == leader))
     }
 
-    /// Number of the record of a process at which a replay stops.
-    #[inline]
-    pub(crate) fn stop_of(&self, process: u16) -> Option<u64> {
-        self.stop.filter(|stop| stop.process == process).map(|stop| stop.record)
-    }
-
     /// True if the threads of the order that this process leads take turns.
     #[inline]
     pub(crate) fn is_ordered(&self, leader: u32) -> bool {
@@ -203,7 +197,7 @@ impl Walk {
         if ends_frame && directory.processes[lane.process as usize].index == directory.main_process {
             head.op |= FRAME_END;
         }
-        if directory.stop_of(directory.processes[lane.process as usize].index) == Some(head.order) {
+        if directory.stops.of(directory.processes[lane.process as usize].index).contains(&Some(head.order)) {
             head.op |= HALT;
         }
         head.time = if begins { turn } else { NO_TURN };
@@ -230,8 +224,8 @@ impl Group<'_> {
 /// Groups of records of one process that lie behind each other.
 ///
 /// Servers read clocks far more often than they do anything else. What is said of one read holds for those behind it:
-/// they end no frame, but by a rule that each of them does, and begin no turn. `first`: record that is the first of its group.
-pub(crate) fn groups_of(mut run: &[u8], rule: FrameRule, first: Option<u64>) -> impl Iterator<Item = Group<'_>> {
+/// they end no frame, but by a rule that each of them does, and begin no turn. `firsts`: records that are the first of their groups.
+pub(crate) fn groups_of(mut run: &[u8], rule: FrameRule, firsts: [Option<u64>; 2]) -> impl Iterator<Item = Group<'_>> {
     std::iter::from_fn(move || {
         let head = *run.first_chunk::<8>()?;
         let size = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
@@ -239,8 +233,8 @@ pub(crate) fn groups_of(mut run: &[u8], rule: FrameRule, first: Option<u64>) -> 
         let op = Op::from_number(u16::from_le_bytes([head[4], head[5]]));
         let clock = size == HEAD_BYTES && op.is_some_and(|op| op.class() == Class::Clock && rule != FrameRule::On(op));
         // Size, call and thread are the first eight bytes.
-        let is_first = |record: &[u8]| Head::from_bytes(record).map(|head| head.order) == first;
-        let same = |record: &&[u8]| record.first_chunk() == Some(&head) && (first.is_none() || !is_first(record));
+        let is_first = |record: &[u8]| firsts.contains(&Head::from_bytes(record).map(|head| head.order));
+        let same = |record: &&[u8]| record.first_chunk() == Some(&head) && (firsts == [None; 2] || !is_first(record));
         let more = if clock { rest.chunks_exact(HEAD_BYTES).take_while(same).count() } else { 0 };
         let (more, rest) = rest.split_at(more * HEAD_BYTES);
         run = rest;
@@ -262,7 +256,7 @@ mod tests {
         let sent = call(Op::Send, 0).with_part(PartKind::Out, b"bytes");
         let records = [clock(0), clock(0), clock(0), clock(1), sent.clone(), sent, clock(0), call(Op::Getpid, 0)];
         let run: Vec<u8> = records.iter().flat_map(|record| record.as_bytes().to_vec()).collect();
-        let groups: Vec<Group> = groups_of(&run, rule, None).collect();
+        let groups: Vec<Group> = groups_of(&run, rule, [None; 2]).collect();
         let all = groups.iter().flat_map(|group| [group.record, group.more]).flatten().copied();
         assert_eq!(all.collect::<Vec<u8>>(), run);
         groups.iter().map(Group::count).collect()

@@ -339,8 +339,11 @@ pub(crate) fn run_once(
     }
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
-    if callbacks.debugger.is_some() {
+    if let Some(debugger) = &callbacks.debugger {
         channel.want_halt();
+        if let Some(output) = debugger.output {
+            channel.want_output(output);
+        }
     }
     let tool = setup.build.tool.as_ref();
     if let Some(tool) = tool {

@@ -10,7 +10,7 @@ use crate::channel::{Channel, PastLibc};
 use crate::run::directory::{Directory, Group, Walk, groups_of};
 use crate::run::order::Turns;
 use crate::run::sockets;
-use crate::run::stop_place::{StopPlace, StopRecord, StopSearch};
+use crate::run::stop_place::{StopPlan, StopSearch, Stops};
 use crate::run::windows::Plan;
 use prony_channel::{MAGIC, NOTED, OP_MASK, PROCESSES, TapeHead, TapeStream, own_state_bit, turn_entry};
 use prony_demo::dump::call_name;
@@ -45,8 +45,8 @@ pub(crate) struct Tape {
     pub(crate) past_libc: PastLibc,
     /// Paths that Unix sockets were bound to.
     pub(crate) sockets: Vec<PathBuf>,
-    /// Record at which a replay stops.
-    pub(crate) stop: Option<StopRecord>,
+    /// Records at which a replay stops.
+    pub(crate) stops: Stops,
 }
 
 /// Place of the records: in memory, or read as the replay proceeds.
@@ -85,13 +85,13 @@ impl Tape {
     /// Reads the demo once, to know how long each stream is. What fits in half of `limit` bytes is then unpacked;
     /// otherwise each replay unpacks it in windows that move over it. A cut demo gives the tape of its whole blocks.
     ///
-    /// `file`: the demo itself, for reading while it is replayed. `place`: where replays stop for a debugger.
+    /// `file`: the demo itself, for reading while it is replayed. `plan`: where replays stop for a debugger.
     pub(crate) fn of<R: Read + Seek>(
         demo: &mut Demo<R>,
         file: File,
         limit: u64,
         stop: Option<&AtomicBool>,
-        place: Option<StopPlace>,
+        plan: Option<StopPlan>,
     ) -> Result<Tape, TapeError> {
         let stated = demo.trailer().map(|trailer| trailer.totals.raw_bytes);
         let mut bytes = 0;
@@ -99,7 +99,7 @@ impl Tape {
         let rule = demo.header().frame_rule;
         let mut walk = Walk::new(rule);
         let mut frames = Vec::new();
-        let mut search = place.map(StopSearch::of);
+        let mut search = plan.map(StopSearch::of);
         let mut tape = Tape {
             source: Source::Whole(Channel::tape_file().map_err(|error| TapeError::Memory { bytes: 0, error })?),
             records: 0,
@@ -110,14 +110,14 @@ impl Tape {
             uncovered: Vec::new(),
             past_libc: PastLibc::default(),
             sockets: Vec::new(),
-            stop: None,
+            stops: Stops::default(),
         };
         let mut records = demo.records();
         while let Some((index, run)) = records.next_run()? {
             if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(TapeError::Interrupted);
             }
-            for group in groups_of(run, rule, None) {
+            for group in groups_of(run, rule, [None; 2]) {
                 let Group { record, more } = group;
                 bytes += (record.len() + more.len()) as u64;
                 if let Some(stated) = stated.filter(|&stated| bytes > stated) {
@@ -165,8 +165,8 @@ impl Tape {
         let by_frames = |&at: &usize| (frames[at], u16::MAX - directory.processes[at].index);
         let Some(main) = (0..frames.len()).max_by_key(by_frames) else { return Err(TapeError::Empty) };
         (tape.frames, directory.main_process) = (frames[main], directory.processes[main].index);
-        tape.stop = search.map_or(Ok(None), |search| search.found(directory.main_process, tape.frames))?;
-        directory.stop = tape.stop;
+        tape.stops = search.map_or(Ok(Stops::default()), |search| search.found(directory.main_process, tape.frames))?;
+        directory.stops = tape.stops;
         let (mut streams, mut processes, bytes) = lay_out(&directory);
         // Processes have the list of their turns in common only where it is not a copy of each.
         if bytes > limit / 2 || directory.shares_order() {
@@ -200,7 +200,7 @@ fn write<R: Read + Seek>(
     let mut buffered = 0;
     let mut records = demo.records();
     while let Some((index, run)) = records.next_run()? {
-        for Group { record, more } in groups_of(run, rule, directory.stop_of(index)) {
+        for Group { record, more } in groups_of(run, rule, directory.stops.of(index)) {
             let Some((mut head, _)) = playable(record) else { continue };
             let lane = directory.find(index, head.thread).ok_or(Failed::Changed)?;
             let (process, stream) = (&mut processes[lane.process as usize], &mut streams[lane.stream as usize]);

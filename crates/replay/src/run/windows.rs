@@ -499,7 +499,7 @@ impl<R: Read + Seek> Streams<R> {
             *pending += bytes;
         };
         reader.for_each_run(&plan.blocks, *next, |process, run| {
-            for Group { record, more } in groups_of(run, plan.rule, directory.stop_of(process)) {
+            for Group { record, more } in groups_of(run, plan.rule, directory.stops.of(process)) {
                 let Some((mut head, _)) = playable(record) else { continue };
                 let changed = FeedError::Tape(TapeError::Changed);
                 let Some(lane) = directory.find(process, head.thread) else { return Err(changed) };

@@ -1,6 +1,7 @@
 //! Pages, each one HTML document that needs nothing else.
 
 pub mod bench;
+pub mod both;
 pub mod capacity;
 pub mod cells;
 pub mod compare;

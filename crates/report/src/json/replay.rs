@@ -83,7 +83,7 @@ pub fn answer(report: &ReplayReport) -> Value {
         put("tolerance", json!(tolerance));
     }
     if let Some(found) = &report.divergence {
-        put("divergence", json!(Facts::of(found)));
+        put("divergence", self::divergence(found));
         put("recorded_build", json!(report.surroundings.recorded_build));
         put("causes", report.causes.iter().map(cause).collect());
         put("failed_calls", report.evidence.failed_calls.iter().map(failed_call).collect());
@@ -238,6 +238,11 @@ impl Facts<'_> {
             threads: found.threads.iter().map(thread).collect(),
         }
     }
+}
+
+/// A divergence as an object.
+pub(super) fn divergence(found: &Divergence) -> Value {
+    json!(Facts::of(found))
 }
 
 /// The class as JSON has it.

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bisect;
+pub mod both;
 pub mod capacity;
 pub mod check;
 pub mod compare;

@@ -1,13 +1,13 @@
 """Shows a server that a replay has stopped: its own frames first, and none of prony's signals.
 
-Defined above this text is THREAD, the kernel's number of the thread. Where gdb is to attach itself, PROCESS is that of its process, FRAME
-the frame of the demo, and REQUESTS a socket that takes places to replay to; else PROCESS is None.
+Defined above this text is THREAD, the kernel's number of the thread. Where gdb is to attach itself, PROCESS is that of its process, STOP
+the place in words, and REQUESTS a socket that takes places to replay to; else PROCESS is None.
 """
 
 import collections
 import itertools
 import os
-import socket
+import re
 
 import gdb
 
@@ -37,13 +37,19 @@ def is_library(frame):
     return any(part.start <= frame.pc() < part.end for part in LIBRARY)
 
 
+def is_libc(frame):
+    return re.search(r"/lib(c|pthread)[.-]", gdb.solib_name(frame.pc()) or "") is not None
+
+
 def past_library(frames, frame_of):
     """The frames from the first one of the server on, where the newest are those of a call that prony answers."""
     frames = iter(frames)
     newest = list(itertools.islice(frames, 40))
     inside = [is_library(frame_of(frame)) for frame in newest]
-    # The library waits in a call of libc.
-    first = next((at for at, is_in in enumerate(inside[:4]) if is_in), None)
+    # The library waits in a call of libc. It is also where threads start, far from the newest frames.
+    first = next((at for at, is_in in enumerate(inside) if is_in or not is_libc(frame_of(newest[at]))), None)
+    if first is not None and not inside[first]:
+        first = None
     if first is not None:
         last = next((at for at in range(first, len(newest)) if not inside[at]), len(newest))
         while last < len(newest) and frame_of(newest[last]).type() == gdb.SIGTRAMP_FRAME:
@@ -76,8 +82,8 @@ def attach(process):
     gdb.execute("set suppress-cli-notifications off")
 
 
-def show(waiting):
-    """Selects the frame of the server in the thread that waits."""
+def know_library():
+    """Finds the library in the process, and gives gdb its symbols."""
     LIBRARY[:] = mapped("memfd:prony-preload")
     # Only a descriptor of the server names the file: LIBRARY_FD, or LIBRARY_I386_FD.
     for fd in (1001, 1006):
@@ -88,50 +94,34 @@ def show(waiting):
                 gdb.execute("add-symbol-file %s -o %#x" % (path, start), to_string=True)
                 KNOWN.add(start)
     WithoutLibrary()
+
+
+def switch_to(waiting):
     for thread in gdb.selected_inferior().threads():
         if waiting in thread.ptid[1:]:
             thread.switch()
-    frame = next(past_library(older(gdb.newest_frame()), lambda frame: frame), None)
+
+
+def frames_of_server():
+    """The frames of the selected thread, from the newest one of the server on."""
+    return past_library(older(gdb.newest_frame()), lambda frame: frame)
+
+
+def select_server():
+    """Selects the newest frame of the server, and prints it."""
+    frame = next(frames_of_server(), None)
     if frame is not None:
         frame.select()
         gdb.execute("frame")
 
 
-class Again(gdb.Command):
-    """Replay again, up to another place of the demo; breakpoints stay.
-
-prony frame N               to the first call of frame N
-prony record N [PROCESS]    to the call of record N
-prony divergence            to the divergence
-prony back [N]              to the frame before the last place, or N before it"""
-
-    def __init__(self):
-        super().__init__("prony", gdb.COMMAND_RUNNING)
-        self.requests = socket.socket(fileno=REQUESTS)
-        self.answers = self.requests.makefile()
-        self.frame = FRAME
-
-    def invoke(self, argument, from_tty):
-        kind, *numbers = gdb.string_to_argv(argument) or [""]
-        if kind == "back":
-            kind, numbers = "frame", [str(max(0, self.frame - int(numbers[0] if numbers else 1)))]
-        if kind == "record":
-            numbers = [numbers[1] if len(numbers) > 1 else "0", *numbers[:1]]
-        if gdb.selected_inferior().pid:
-            gdb.execute("set confirm off")
-            gdb.execute("kill", to_string=True)
-            gdb.execute("set confirm on")
-        self.requests.sendall((" ".join([kind, *numbers]) + "\n").encode())
-        answer = self.answers.readline().rstrip("\n")
-        if not answer.startswith("stopped "):
-            raise gdb.GdbError(answer or "the replay has ended")
-        process, waiting, self.frame = map(int, answer.split()[1:])
-        attach(process)
-        show(waiting)
+def show(waiting):
+    """Selects the frame of the server in the thread that waits."""
+    know_library()
+    switch_to(waiting)
+    select_server()
 
 
 if PROCESS:
     attach(PROCESS)
 show(THREAD)
-if PROCESS:
-    Again()
