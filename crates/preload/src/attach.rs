@@ -5,7 +5,7 @@ use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
     addresses, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing,
-    stack, state, thread, tool,
+    stack, state, thread, tool, tool_objects,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -39,19 +39,20 @@ unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
             report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
         };
         let by_tool = *mark == channel::MARK_TOOL.as_bytes()[0] as c_char;
-        if by_tool && !tool::is_recorded_program(area, argv) {
+        let index = number_of(mark, &mut null_mut());
+        if area.under_tool.load(Ordering::Relaxed) && !tool::is_recorded_program(area, by_tool, index, argv) {
             // Whatever this one starts is to find everything as it was.
             libc::munmap(addresses::CONTROL as *mut c_void, channel::CONTROL_BYTES);
             return;
         }
         if by_tool {
-            tool::close_descriptors();
+            tool_objects::free_descriptors();
         }
         let mark = take_variable(environment, MARK);
-        restore_preload_variable(environment);
+        let own_preloads = restore_preload_variable(environment);
         collect::begin(area);
         stack::find();
-        attach(area, known, mark);
+        attach(area, known, mark, own_preloads);
         java::set_options(environment);
         // Programs begin with 0.
         set_errno(0);
@@ -105,12 +106,12 @@ unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_ch
 }
 
 /// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
-/// setting, if any, stands. It is the first of the list as the launcher, or the program before this one, set it; tools put their
+/// setting, if any, stands. Returns what stands behind it, null if nothing does. It is the first of the list as the launcher, or the program before this one, set it; tools put their
 /// own before it.
 ///
 /// # Safety
 /// As for [`take_variable`].
-unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
+unsafe fn restore_preload_variable(environment: *mut *mut c_char) -> *const c_char {
     const NAME: &[u8] = b"LD_PRELOAD=";
     let mut place = environment;
     // SAFETY: `place` moves up to the null pointer and no further; what is moved stays within the value, a C string.
@@ -119,7 +120,7 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
             place = place.add(1);
         }
         if (*place).is_null() {
-            return;
+            return null();
         }
         let value = (*place).add(NAME.len());
         let list = CStr::from_ptr(value).to_bytes();
@@ -133,12 +134,16 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
                     (0, 0) => _ = take_variable(environment, NAME),
                     // "OTHERS:OWN" becomes "OTHERS", "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
                     (_, 0) => *value.add(at - 1) = 0,
-                    (_, rest) => _ = libc::memmove(value.add(at).cast(), value.add(end + 1).cast(), rest),
+                    (_, rest) => {
+                        libc::memmove(value.add(at).cast(), value.add(end + 1).cast(), rest);
+                        return value.add(at);
+                    }
                 }
-                return;
+                return null();
             }
             at += path.len() + 1;
         }
+        null()
     }
 }
 
@@ -162,9 +167,11 @@ fn map_control() -> Option<(&'static Control, channel::Mode)> {
 /// Joins this process to the recording. `area`: the control area, mapped for good. `mark`: its number, and behind it what the program before handed on, see
 /// `hooks::process`.
 ///
+/// `own_preloads`: what the server itself preloads, null for nothing.
+///
 /// # Safety
 /// `mark` is a C string, and the process has one thread.
-unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_char) {
+unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_char, own_preloads: *const c_char) {
     let mut rest = null_mut();
     // SAFETY: the mark is a C string, of which `rest` points at the part that is not read yet; the process has one
     // thread, and the library is not in use before this returns.
@@ -202,6 +209,7 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         }
         real::look_up_all();
         objects::exclude();
+        tool_objects::set_apart(own_preloads);
         on_exit(at_exit, null_mut());
         forks::watch();
         slot().state.store(ProcessState::Running, Ordering::Release);

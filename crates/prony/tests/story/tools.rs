@@ -66,6 +66,29 @@ fn a_debugger_stops_at_a_function_of_the_server() {
     assert_eq!(whole.code, Some(0), "{whole:?}");
 }
 
+#[test]
+fn a_program_that_the_recorded_shell_becomes_is_found_again_under_a_tool() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-exec");
+    let valgrind = program("/usr/bin/valgrind", "valgrind");
+    let build = compiled(&scratch, "freed.c", &["-g"]);
+    let script = format!("cd {} && exec {build} {ROUNDS}", scratch.path().display());
+    let shell = Server::new(["/bin/sh", "-c", script.as_str()]);
+    record_with(&scratch, &shell, &[], |stop| stop.wait());
+    let under = |tool: &str| {
+        scratch.prony(&["replay", "story.demo", "--under", tool, "--", "/bin/sh", "-c", script.as_str()])
+    };
+    // The tool's own launcher, which Valgrind runs for each program, and its wrapper, a script for the same shell, do not join.
+    let followed = under(&format!("{valgrind} --trace-children=yes --error-exitcode=9"));
+    assert!(followed.stdout.contains("story.demo: identical"), "{followed:?}");
+    assert!(followed.stderr.contains("answer_question (freed.c:"), "{followed:?}");
+    assert_eq!(followed.code, Some(1), "{followed:?}");
+    let shell_only = under(&format!("{valgrind} --error-exitcode=9"));
+    assert!(shell_only.stdout.contains("story.demo: identical"), "{shell_only:?}");
+    assert!(!shell_only.stderr.contains("answer_question"), "{shell_only:?}");
+    assert_eq!(shell_only.code, Some(0), "{shell_only:?}");
+}
+
 /// Instructions of the functions of `build` itself, without what they call: lines of costs that stand below its object and
 /// not behind a call (Callgrind Format Specification).
 fn own_instructions(scratch: &Scratch, name: &str, build: &str) -> u64 {

@@ -2,7 +2,9 @@
 
 use crate::channel::Started;
 use crate::server::program::{self, Program, ProgramError};
+use prony_channel::digest_of_arguments;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What a tool collects of a build.
@@ -45,7 +47,11 @@ impl Tool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let interpreter = program::interpreter(&server.path);
         let script = interpreter.is_some().then(|| real(&server.path));
-        let started = Started { program: real(interpreter.as_deref().unwrap_or(&server.path)), script };
+        let started = Started {
+            program: real(interpreter.as_deref().unwrap_or(&server.path)),
+            script,
+            arguments: digest_of_arguments(arguments.iter().skip(1).map(|argument| argument.as_bytes())),
+        };
         // The word of the command, which servers print, if it leads the tool to the same file.
         let word =
             arguments.first().filter(|word| program::locate(word, cwd, search).is_ok_and(|path| path == server.path));
