@@ -284,7 +284,7 @@ fn replay(
     let file = directory.join("%p.out");
     let file = format!("--callgrind-out-file={}", file.display());
     let under = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
-    let under = ToolOptions { command: under, collects: Collects::Server };
+    let under = ToolOptions { command: under, collects: Collects::Server, timed: false };
     let replay =
         ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
     let (demo, name) = (&options.demo.path, &build.name);

@@ -21,7 +21,23 @@ extern "C" fn at_load(_argc: c_int, argv: *const *const c_char, environment: *mu
     let paused = collect::pause_at_load();
     // SAFETY: the loader runs initialisers with the arguments and the environment of the program.
     unsafe { join(argv, environment) };
+    clear_stack();
     collect::resume(paused);
+}
+
+/// Bytes of the stack below the initialisers that joining may have written to.
+const JOINING_BYTES: usize = 1 << 16;
+
+/// Leaves the stack below the initialiser as zeros. Servers draw random numbers from what they have not written there, as stunnel does:
+/// joining would leave other bytes in a replay than in the recording, and others again under a tool.
+#[inline(never)]
+fn clear_stack() {
+    let mut room = std::mem::MaybeUninit::<[u8; JOINING_BYTES]>::uninit();
+    let start: *mut u8 = room.as_mut_ptr().cast();
+    for at in 0..JOINING_BYTES {
+        // SAFETY: writes within the array.
+        unsafe { start.add(at).write_volatile(0) };
+    }
 }
 
 /// Joins the recording, if the environment says that this process is one of it.
@@ -46,13 +62,13 @@ unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
             return;
         }
         if by_tool {
-            tool_objects::free_descriptors();
+            tool_objects::begin(environment, value_of(environment, b"LD_PRELOAD="));
         }
         let mark = take_variable(environment, MARK);
-        let own_preloads = restore_preload_variable(environment);
+        restore_preload_variable(environment);
         collect::begin(area);
         stack::find();
-        attach(area, known, mark, own_preloads);
+        attach(area, known, mark);
         java::set_options(environment);
         // Programs begin with 0.
         set_errno(0);
@@ -106,12 +122,12 @@ unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_ch
 }
 
 /// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
-/// setting, if any, stands. Returns what stands behind it, null if nothing does. It is the first of the list as the launcher, or the program before this one, set it; tools put their
+/// setting, if any, stands. It is the first of the list as the launcher, or the program before this one, set it; tools put their
 /// own before it.
 ///
 /// # Safety
 /// As for [`take_variable`].
-unsafe fn restore_preload_variable(environment: *mut *mut c_char) -> *const c_char {
+unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
     const NAME: &[u8] = b"LD_PRELOAD=";
     let mut place = environment;
     // SAFETY: `place` moves up to the null pointer and no further; what is moved stays within the value, a C string.
@@ -120,7 +136,7 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) -> *const c_ch
             place = place.add(1);
         }
         if (*place).is_null() {
-            return null();
+            return;
         }
         let value = (*place).add(NAME.len());
         let list = CStr::from_ptr(value).to_bytes();
@@ -134,16 +150,12 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) -> *const c_ch
                     (0, 0) => _ = take_variable(environment, NAME),
                     // "OTHERS:OWN" becomes "OTHERS", "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
                     (_, 0) => *value.add(at - 1) = 0,
-                    (_, rest) => {
-                        libc::memmove(value.add(at).cast(), value.add(end + 1).cast(), rest);
-                        return value.add(at);
-                    }
+                    (_, rest) => _ = libc::memmove(value.add(at).cast(), value.add(end + 1).cast(), rest),
                 }
-                return null();
+                return;
             }
             at += path.len() + 1;
         }
-        null()
     }
 }
 
@@ -167,11 +179,9 @@ fn map_control() -> Option<(&'static Control, channel::Mode)> {
 /// Joins this process to the recording. `area`: the control area, mapped for good. `mark`: its number, and behind it what the program before handed on, see
 /// `hooks::process`.
 ///
-/// `own_preloads`: what the server itself preloads, null for nothing.
-///
 /// # Safety
 /// `mark` is a C string, and the process has one thread.
-unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_char, own_preloads: *const c_char) {
+unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_char) {
     let mut rest = null_mut();
     // SAFETY: the mark is a C string, of which `rest` points at the part that is not read yet; the process has one
     // thread, and the library is not in use before this returns.
@@ -209,7 +219,6 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         }
         real::look_up_all();
         objects::exclude();
-        tool_objects::set_apart(own_preloads);
         on_exit(at_exit, null_mut());
         forks::watch();
         slot().state.store(ProcessState::Running, Ordering::Release);

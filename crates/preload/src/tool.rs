@@ -58,7 +58,8 @@ unsafe fn runs(expected: u64, argv: *const *const c_char) -> bool {
         let Some(program) = executable() else { return false };
         let is = |script, place| digest_of(Running { program, script }, arguments_behind(argv, place)) == expected;
         let places = (1..=LAST_SCRIPT_PLACE).take_while(|&place| (0..=place).all(|at| !(*argv.add(at)).is_null()));
-        is(None, 0) || places.into_iter().any(|place| file_at(*argv.add(place)).is_some_and(|file| is(Some(file), place)))
+        is(None, 0)
+            || places.into_iter().any(|place| file_at(*argv.add(place)).is_some_and(|file| is(Some(file), place)))
     }
 }
 

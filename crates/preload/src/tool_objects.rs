@@ -5,9 +5,8 @@
 //! that it calls: there, those that act on descriptors are replaced by the ones below, and all others by the real ones.
 
 use super::objects::{self, dynamic_of, tables_of};
-use super::state;
 use libc::{c_char, c_int, c_uint, c_void, mode_t, off_t, size_t, ssize_t};
-use prony_channel::CHANNEL_FD;
+use prony_channel::{CHANNEL_FD, LIBRARY_I386_PATH, LIBRARY_PATH};
 use std::ffi::CStr;
 use std::ptr::null;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -18,31 +17,54 @@ const FIRST: c_int = 1100;
 /// Where a descriptor went that such a library had opened before the server's program began, by its number; 0 for none.
 static MOVED: [AtomicI32; CHANNEL_FD as usize] = [const { AtomicI32::new(0) }; CHANNEL_FD as usize];
 
-/// Frees the numbers below [`CHANNEL_FD`] for those that the recording gives. What the tool handed on above standard error, as
-/// `perf record` does, is closed; what a library of it has opened in this process keeps its number for that library. `exec` leaves
-/// no descriptor that is to be closed by it, so the latter have that mark.
-pub fn free_descriptors() {
-    for fd in 3..CHANNEL_FD {
-        // SAFETY: the process runs no code of the server yet; only the tool's libraries may use the descriptor, through the
-        // functions below.
-        unsafe {
-            let flags = libc::fcntl(fd, libc::F_GETFD);
-            if flags != -1 && flags & libc::FD_CLOEXEC != 0 {
-                let moved = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST);
-                MOVED[fd as usize].store(moved.max(0), Ordering::Relaxed);
-            }
-            if flags != -1 {
+/// Frees the numbers below [`CHANNEL_FD`] for those that the recording gives, and sets the tool's libraries apart. What the tool
+/// handed on above standard error, as `perf record` does, is closed. What its libraries open in this process keeps its number for
+/// them: they begin with the first memory that is allocated, which would come later in here. `preloads`: value of `LD_PRELOAD`,
+/// null for none.
+///
+/// # Safety
+/// `environment` is that of the process, of which no other code has run: this library's initialiser is the first one.
+pub unsafe fn begin(environment: *mut *mut c_char, preloads: *const c_char) {
+    // SAFETY: as for this function; acts on descriptors that only the tool's libraries may use, through the functions below.
+    unsafe {
+        for fd in 3..CHANNEL_FD {
+            libc::syscall(libc::SYS_close, fd);
+        }
+        let list = if preloads.is_null() { &[] } else { CStr::from_ptr(preloads).to_bytes() };
+        let own = [LIBRARY_PATH, LIBRARY_I386_PATH].map(str::as_bytes);
+        let mut paths = list.split(|&byte| byte == b':');
+        let mut has_others = false;
+        for path in paths.by_ref().take_while(|path| !own.contains(path)) {
+            has_others |= !path.is_empty();
+        }
+        if !has_others {
+            return;
+        }
+        if environ.is_null() {
+            // As libc's own initialiser will do.
+            environ = environment;
+        }
+        libc::free(std::hint::black_box(libc::malloc(1)));
+        set_apart(paths);
+        for fd in 3..CHANNEL_FD {
+            let above = libc::syscall(libc::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, FIRST) as c_int;
+            if above > 0 {
+                MOVED[fd as usize].store(above, Ordering::Relaxed);
                 libc::syscall(libc::SYS_close, fd);
             }
         }
     }
 }
 
+unsafe extern "C" {
+    static mut environ: *mut *mut c_char;
+}
+
 /// A library or program that is mapped.
 #[derive(Clone, Copy)]
 struct Object {
     info: libc::dl_phdr_info,
-    /// The server is linked with it.
+    /// The server is linked with it, or this library, or it is one of them.
     of_server: bool,
 }
 
@@ -59,32 +81,24 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: size_t, to: *mut 
     unsafe {
         let objects = &mut *to.cast::<Objects>();
         if let Some(place) = objects.list.get_mut(objects.count) {
-            // The program itself comes first.
-            *place = Some(Object { info: *info, of_server: objects.count == 0 });
+            // The program itself comes first. What this library is linked with was there in the recording, too.
+            let of_server = objects.count == 0 || (*info).dlpi_addr as usize == objects::own_base();
+            *place = Some(Object { info: *info, of_server });
             objects.count += 1;
         }
         0
     }
 }
 
-/// Has the tool's libraries call the real functions. `own_preloads`: what `LD_PRELOAD` has behind this library, which is the server's; null for
-/// nothing.
-///
-/// # Safety
-/// `own_preloads` is null or a C string, and the process has run none of the server's code.
-pub unsafe fn set_apart(own_preloads: *const c_char) {
-    if !state::is_under_tool() {
-        return;
-    }
+/// Has the tool's libraries call the real functions. `own_preloads`: what `LD_PRELOAD` has behind this library, which is the
+/// server's.
+unsafe fn set_apart<'a>(own_preloads: impl Iterator<Item = &'a [u8]>) {
     let mut objects = Objects { list: [None; OBJECTS], count: 0 };
     // SAFETY: the list outlives the walk; what the loader has mapped at the start stays mapped.
     unsafe {
         libc::dl_iterate_phdr(Some(add), (&raw mut objects).cast());
-        let own = objects::own_base();
-        if !own_preloads.is_null() {
-            for path in CStr::from_ptr(own_preloads).to_bytes().split(|&byte| byte == b':') {
-                mark(&mut objects, last_part(path));
-            }
+        for path in own_preloads {
+            mark(&mut objects, last_part(path));
         }
         loop {
             let before = servers(&objects);
@@ -109,7 +123,7 @@ pub unsafe fn set_apart(own_preloads: *const c_char) {
             let name = last_part(CStr::from_ptr(object.info.dlpi_name).to_bytes());
             // The loader, and what the kernel maps, call nothing of ours.
             let is_systems = [&b"ld-linux"[..], b"linux-vdso", b"linux-gate"].iter().any(|one| name.starts_with(one));
-            if object.info.dlpi_addr as usize != own && !is_systems {
+            if !is_systems {
                 objects::rewrite_calls(&object.info, &replacement);
             }
         }
@@ -137,7 +151,10 @@ fn last_part(path: &[u8]) -> &[u8] {
 
 /// The function of this module that a tool's library calls instead of the one with this name; null for none.
 fn replacement(name: &CStr) -> *mut c_void {
-    let functions: [(&CStr, *const ()); 13] = [
+    let functions: [(&CStr, *const ()); 16] = [
+        (c"pipe", pipe as *const ()),
+        (c"pipe2", pipe2 as *const ()),
+        (c"dup", dup as *const ()),
         (c"open", opened as *const ()),
         (c"open64", opened as *const ()),
         (c"read", read as *const ()),
@@ -163,18 +180,47 @@ fn moved(fd: c_int) -> c_int {
 
 // System calls, as the real functions are made: none of these is a point at which a thread is cancelled. They set `errno`, as those do.
 
-unsafe extern "C" fn opened(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    // SAFETY: the tool's library passes what `open` takes.
+/// Moves a new descriptor above those that the recording gives.
+fn raised(fd: c_int, closes_on_exec: bool) -> c_int {
+    if !(3..CHANNEL_FD).contains(&fd) {
+        return fd;
+    }
+    let command = if closes_on_exec { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
+    // SAFETY: acts on a descriptor that was just made for the tool's library.
     unsafe {
-        let fd = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode as c_uint) as c_int;
-        if !(3..CHANNEL_FD).contains(&fd) {
-            return fd;
-        }
-        let command = if flags & libc::O_CLOEXEC != 0 { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
         let above = libc::syscall(libc::SYS_fcntl, fd, command, FIRST) as c_int;
         libc::syscall(libc::SYS_close, fd);
         above
     }
+}
+
+unsafe extern "C" fn opened(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    // SAFETY: the tool's library passes what `open` takes.
+    let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode as c_uint) as c_int };
+    raised(fd, flags & libc::O_CLOEXEC != 0)
+}
+
+unsafe extern "C" fn pipe(ends: *mut c_int) -> c_int {
+    // SAFETY: the tool's library passes room for two numbers.
+    unsafe { pipe2(ends, 0) }
+}
+
+unsafe extern "C" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
+    // SAFETY: the tool's library passes room for two numbers.
+    unsafe {
+        let failed = libc::syscall(libc::SYS_pipe2, ends, flags) as c_int;
+        if failed == 0 {
+            for end in [ends, ends.add(1)] {
+                *end = raised(*end, flags & libc::O_CLOEXEC != 0);
+            }
+        }
+        failed
+    }
+}
+
+unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    // SAFETY: acts on the descriptor alone.
+    raised(unsafe { libc::syscall(libc::SYS_dup, moved(fd)) as c_int }, false)
 }
 
 unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {

@@ -95,6 +95,8 @@ pub struct ToolOptions {
     pub command: Vec<OsString>,
     /// What it is to collect.
     pub collects: Collects,
+    /// Keep the times of the build and of its frames, which are those of the tool and the build together.
+    pub timed: bool,
 }
 
 /// Comparison of the outputs of a build with the recorded ones.
@@ -518,7 +520,10 @@ impl<'a> Replayer<'a> {
             add_outcome(&mut report, &outcome);
             match options.under.command.is_empty() {
                 false => add_tool(&mut report, &options.under.command, &outcome, recorded_exit),
-                true => add_times(&mut report, &outcome),
+                true => {}
+            }
+            if options.under.command.is_empty() || options.under.timed {
+                add_times(&mut report, &outcome);
             }
             if outcome.ended_by_tool {
                 reasons.push(WeakReason::EndedByTool { records: outcome.counted.records, of: tape.records });
