@@ -207,3 +207,17 @@ fn a_tool_that_is_a_library_in_the_server_keeps_its_descriptors_out_of_the_recor
     let printed = run(Command::new("/usr/bin/heaptrack_print").arg(format!("{out}.zst")));
     assert!(printed.contains("answer_question"), "{printed}");
 }
+
+#[test]
+fn a_build_that_measures_coverage_has_written_it_when_the_replay_has_ended() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-coverage");
+    recorded(&scratch, &[]);
+    let build = compiled(&scratch, "freed.c", &["--coverage"]);
+    let found = scratch.prony(&["replay", "story.demo", "--", &build, ROUNDS]);
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    let files = fs::read_dir(scratch.path()).expect("the directory is there");
+    let names = files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
+    let counts = names.filter(|name| name.ends_with(".gcda")).count();
+    assert_eq!(counts, 1, "{found:?}");
+}
