@@ -299,7 +299,7 @@ fn replay(
     // All parts of a process in one file.
     command.extend(options.frames.then(|| "--combine-dumps=yes".into()));
     let collects = if options.frames { Collects::Frames } else { Collects::Server };
-    let under = ToolOptions { command, collects, writes_to: Some(directory.to_owned()) };
+    let under = ToolOptions { command, collects, timed: false, writes_to: Some(directory.to_owned()) };
     let replay =
         ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
     let (demo, name) = (&options.demo.path, &build.name);

@@ -13,7 +13,8 @@ use std::time::Instant;
 use prony_machine::Interrupt;
 use prony_replay::Warning as ReplayWarning;
 use prony_replay::{
-    ComparisonOptions, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, TrustOptions, Verdict,
+    ComparisonOptions, FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, ToolOptions,
+    TrustOptions, Verdict,
 };
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
@@ -57,6 +58,8 @@ pub struct DemoSource {
     pub files: FileOptions,
     /// Comparison of the outputs of a build with the recorded ones.
     pub comparison: ComparisonOptions,
+    /// Program and arguments of a tool that starts the builds; empty for none. Times are those of tool and build together.
+    pub under: Vec<OsString>,
 }
 
 impl DemoSource {
@@ -66,6 +69,7 @@ impl DemoSource {
             trust: TrustOptions { trusted: self.trusted, keep_variables: self.keep_variables.clone() },
             files: self.files.clone(),
             comparison: self.comparison.clone(),
+            under: ToolOptions { command: self.under.clone(), timed: true, ..ToolOptions::default() },
             limits: self.limits,
             ..ReplayOptions::to_measure(self.path.clone(), command)
         }

@@ -49,7 +49,7 @@ pub use areas::{
 pub use calls::{CALL_NAME_BYTES, CALLS, CallCount};
 pub use control::{
     AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD,
-    PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting,
+    PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting, digest_of_arguments,
 };
 pub use divergence::{
     CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, RETURNED, RETURNED_BYTES,

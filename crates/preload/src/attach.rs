@@ -5,7 +5,7 @@ use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
     addresses, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing,
-    stack, state, thread, tool,
+    stack, state, thread, tool, tool_objects,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -21,7 +21,23 @@ extern "C" fn at_load(_argc: c_int, argv: *const *const c_char, environment: *mu
     let paused = collect::pause_at_load();
     // SAFETY: the loader runs initialisers with the arguments and the environment of the program.
     unsafe { join(argv, environment) };
+    clear_stack();
     collect::resume(paused);
+}
+
+/// Bytes of the stack below the initialisers that joining may have written to.
+const JOINING_BYTES: usize = 1 << 16;
+
+/// Leaves the stack below the initialiser as zeros. Servers draw random numbers from what they have not written there, as stunnel does:
+/// joining would leave other bytes in a replay than in the recording, and others again under a tool.
+#[inline(never)]
+fn clear_stack() {
+    let mut room = std::mem::MaybeUninit::<[u8; JOINING_BYTES]>::uninit();
+    let start: *mut u8 = room.as_mut_ptr().cast();
+    for at in 0..JOINING_BYTES {
+        // SAFETY: writes within the array.
+        unsafe { start.add(at).write_volatile(0) };
+    }
 }
 
 /// Joins the recording, if the environment says that this process is one of it.
@@ -39,13 +55,14 @@ unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
             report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
         };
         let by_tool = *mark == channel::MARK_TOOL.as_bytes()[0] as c_char;
-        if by_tool && !tool::is_recorded_program(area, argv) {
+        let index = number_of(mark, &mut null_mut());
+        if area.under_tool.load(Ordering::Relaxed) && !tool::is_recorded_program(area, by_tool, index, argv) {
             // Whatever this one starts is to find everything as it was.
             libc::munmap(addresses::CONTROL as *mut c_void, channel::CONTROL_BYTES);
             return;
         }
         if by_tool {
-            tool::close_descriptors();
+            tool_objects::begin(environment, value_of(environment, b"LD_PRELOAD="));
         }
         let mark = take_variable(environment, MARK);
         restore_preload_variable(environment);

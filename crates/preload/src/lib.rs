@@ -76,3 +76,4 @@ mod versions;
 mod attach;
 mod java;
 mod objects;
+mod tool_objects;

@@ -7,11 +7,13 @@ use super::thread::{PassThrough, RECORDING};
 use super::{notes, processor, raw_calls, search};
 use prony_channel::{EXCLUDED_BYTES, ScanState};
 use std::ffi::{CStr, c_int, c_void};
+use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering;
 
 // Tags of the dynamic section (ELF specification, figure 2-10).
 const DT_PLTRELSZ: usize = 2;
-const DT_STRTAB: usize = 5;
+/// Tag of the dynamic section for the names.
+pub const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
 const DT_JMPREL: usize = 23;
 
@@ -61,29 +63,62 @@ unsafe extern "C" fn exclude_object(info: *mut libc::dl_phdr_info, _size: usize,
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         let mut names = excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         if !name.is_empty() && names.any(|excluded| name.starts_with(excluded)) {
-            rewrite_calls(&*info);
+            rewrite_calls(&*info, &|_| null_mut());
         }
         0
     }
 }
 
-unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
-    // SAFETY: the loader keeps its lists of segments, dynamic entries, relocations, symbols and strings of an object
-    // mapped, in the shapes that the ELF specification gives them.
+/// Base of this library.
+pub fn own_base() -> usize {
+    // SAFETY: all zero is a valid answer, and the address is one of this library.
     unsafe {
-        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
-        let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
-        let base = info.dlpi_addr as usize;
-        let mut entry = (base + dynamic.p_vaddr as usize) as *const [usize; 2];
-        let mut found = [0usize; 24];
-        while (*entry)[0] != 0 {
+        let mut own: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(own_base as *const c_void, &mut own);
+        own.dli_fbase as usize
+    }
+}
+
+/// The dynamic section of an object, which ends with an entry whose tag is 0; null if it has none.
+///
+/// # Safety
+/// The object is mapped.
+pub unsafe fn dynamic_of(info: &libc::dl_phdr_info) -> *const [usize; 2] {
+    // SAFETY: the loader keeps the list of segments of an object mapped.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
+    let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
+    dynamic.map_or(null(), |dynamic| (info.dlpi_addr as usize + dynamic.p_vaddr as usize) as *const [usize; 2])
+}
+
+/// Values of the dynamic section of an object, by their tags; 0 where there is none.
+///
+/// # Safety
+/// As for [`dynamic_of`].
+pub unsafe fn tables_of(info: &libc::dl_phdr_info) -> [usize; 24] {
+    let mut found = [0; 24];
+    // SAFETY: as for this function; the section ends with an entry whose tag is 0.
+    unsafe {
+        let mut entry = dynamic_of(info);
+        while !entry.is_null() && (*entry)[0] != 0 {
             if let Some(place) = found.get_mut((*entry)[0]) {
                 *place = (*entry)[1];
             }
             entry = entry.add(1);
         }
-        let mut own: libc::Dl_info = std::mem::zeroed();
-        libc::dladdr(rewrite_calls as *const c_void, &mut own);
+    }
+    found
+}
+
+/// Lets an object call the real functions instead of this library's, and `replacement` of a name where that is not null.
+///
+/// # Safety
+/// The object is mapped, and the replacements have the types of what they replace.
+pub unsafe fn rewrite_calls(info: &libc::dl_phdr_info, replacement: &dyn Fn(&CStr) -> *mut c_void) {
+    // SAFETY: the loader keeps its lists of segments, dynamic entries, relocations, symbols and strings of an object
+    // mapped, in the shapes that the ELF specification gives them.
+    unsafe {
+        let (base, own) = (info.dlpi_addr as usize, own_base());
+        let found = tables_of(info);
         for (table, bytes) in [(shape::DT_RELOCATIONS, shape::DT_RELOCATIONS_BYTES), (DT_JMPREL, DT_PLTRELSZ)] {
             let relocations = found[table] as *const [usize; shape::RELOCATION_WORDS];
             for at in 0..found[bytes] / size_of::<[usize; shape::RELOCATION_WORDS]>() {
@@ -94,12 +129,15 @@ unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
                 // The name of a symbol is its first four bytes.
                 let symbol = (found[DT_SYMTAB] as *const u8).add((what >> shape::SYMBOL_SHIFT) * shape::SYMBOL_BYTES);
                 let name = (found[DT_STRTAB] as *const libc::c_char).add(symbol.cast::<u32>().read() as usize);
-                let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
-                let mut holder: libc::Dl_info = std::mem::zeroed();
-                if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase != own.dli_fbase {
-                    continue;
+                let mut real = replacement(CStr::from_ptr(name));
+                if real.is_null() {
+                    let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
+                    let mut holder: libc::Dl_info = std::mem::zeroed();
+                    if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase as usize != own {
+                        continue;
+                    }
+                    real = libc::dlsym(libc::RTLD_NEXT, name);
                 }
-                let real = libc::dlsym(libc::RTLD_NEXT, name);
                 if !real.is_null() {
                     store((base + place) as *mut *mut c_void, real);
                 }

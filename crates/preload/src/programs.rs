@@ -42,7 +42,7 @@ pub unsafe fn preload_of(path: *const c_char) -> Result<&'static CStr, Unloadabl
     unsafe {
         let before = errno();
         let mut room = [0; PATH_BYTES];
-        let found = machine_of(located(path, &mut room), DEPTH).unwrap_or(Machine::Own);
+        let found = image_of(located(path, &mut room), DEPTH).map_or(Machine::Own, |image| image.machine);
         let entry = match found {
             Machine::Own => is_open(LIBRARY_FD).then_some(c"LD_PRELOAD=/proc/self/fd/1001"),
             Machine::I386 => is_open(LIBRARY_I386_FD).then_some(c"LD_PRELOAD=/proc/self/fd/1006"),
@@ -58,6 +58,54 @@ pub unsafe fn preload_of(path: *const c_char) -> Result<&'static CStr, Unloadabl
         set_errno(before);
         answer
     }
+}
+
+/// Device and inode of a file.
+pub type FileId = (u64, u64);
+
+/// What runs when a program is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// The file that `/proc/self/exe` will name: for a script its interpreter.
+    pub program: FileId,
+    /// The script.
+    pub script: Option<FileId>,
+}
+
+/// What runs when the program at `path` is started, which is looked for as by [`preload_of`].
+///
+/// # Safety
+/// `path` is a C string.
+pub unsafe fn running(path: *const c_char) -> Option<Running> {
+    // SAFETY: as for this function; the path that is found lives until it is looked at.
+    unsafe {
+        let before = errno();
+        let mut room = [0; PATH_BYTES];
+        let path = located(path, &mut room);
+        let program = image_of(path, DEPTH).map(|image| image.file);
+        let file = file_at(path);
+        set_errno(before);
+        let program = program?;
+        Some(Running { program, script: file.filter(|file| *file != program) })
+    }
+}
+
+/// Device and inode of the file at a path.
+///
+/// # Safety
+/// `path` is a C string.
+pub unsafe fn file_at(path: *const c_char) -> Option<FileId> {
+    // SAFETY: the caller passes a C string; all zero is a valid answer, and it lives across the call.
+    unsafe {
+        let mut found: libc::stat64 = std::mem::zeroed();
+        (libc::stat64(path, &mut found) == 0).then_some((found.st_dev, found.st_ino))
+    }
+}
+
+/// A program file.
+struct Image {
+    machine: Machine,
+    file: FileId,
 }
 
 /// Architecture that a program was built for.
@@ -104,7 +152,7 @@ unsafe fn located(path: *const c_char, room: &mut [u8; PATH_BYTES]) -> *const c_
 }
 
 /// `None` if the file cannot be read.
-unsafe fn machine_of(path: *const c_char, depth: u32) -> Option<Machine> {
+unsafe fn image_of(path: *const c_char, depth: u32) -> Option<Image> {
     // SAFETY: the caller passes a C string.
     unsafe {
         let fd = libc::open64(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK);
@@ -114,23 +162,26 @@ unsafe fn machine_of(path: *const c_char, depth: u32) -> Option<Machine> {
         // One byte more than is read is zero: the name of an interpreter ends there at the latest.
         let mut first = [0_u8; FIRST_BYTES + 1];
         let count = libc::read(fd, first.as_mut_ptr().cast(), FIRST_BYTES).max(0) as usize;
+        let mut status: libc::stat64 = std::mem::zeroed();
+        let file = (libc::fstat64(fd, &mut status) == 0).then_some((status.st_dev, status.st_ino));
         libc::close(fd);
         if let Some(rest) = first.strip_prefix(b"#!") {
             let start = 2 + rest.iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count();
             let length = first[start..].iter().take_while(|byte| !byte.is_ascii_whitespace() && **byte != 0).count();
             first[start + length] = 0;
-            return if depth == 0 { None } else { machine_of(first[start..].as_ptr().cast(), depth - 1) };
+            return if depth == 0 { None } else { image_of(first[start..].as_ptr().cast(), depth - 1) };
         }
         if count < MACHINE + 2 || !first.starts_with(b"\x7fELF") {
             // A shell runs it.
-            return if depth == 0 { None } else { machine_of(c"/bin/sh".as_ptr(), 0) };
+            return if depth == 0 { None } else { image_of(c"/bin/sh".as_ptr(), 0) };
         }
         let machine = u16::from_le_bytes([first[MACHINE], first[MACHINE + 1]]);
         let own = if cfg!(target_arch = "aarch64") { EM_AARCH64 } else { EM_X86_64 };
-        Some(match (first[CLASS], machine) {
+        let machine = match (first[CLASS], machine) {
             (CLASS_32, EM_386) => Machine::I386,
             (class, machine) if class != CLASS_32 && machine == own => Machine::Own,
             _ => Machine::Other,
-        })
+        };
+        Some(Image { machine, file: file? })
     }
 }

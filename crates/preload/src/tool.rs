@@ -3,74 +3,115 @@
 //! A debugger, a profiler or a checker starts the server itself, often through a shell. This library is loaded into each of these
 //! processes, as they hand on the environment, and joins the recorded program only.
 
+use super::programs::{self, FileId, Running, file_at};
 use super::state::{self, control};
 use super::thread::PassThrough;
+use super::{digest, report};
 use libc::{c_char, c_int, uid_t};
-use prony_channel::{Control, PROGRAM_BYTES, ProcessState};
+use prony_channel::{Control, PROGRAM_BYTES, ProcessState, digest_of_arguments};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
-/// Arguments that may name a script: the kernel puts at most one option of its interpreter before it (execve(2)).
-const SCRIPT_PLACES: [usize; 2] = [1, 2];
+/// The last argument that may name a script: for each interpreter that is a script itself, the kernel puts its path and at most
+/// one option before it (execve(2)).
+const LAST_SCRIPT_PLACE: usize = 8;
 
 /// Room for `/PID.out` and a zero byte.
 const PID_NAME_BYTES: usize = 24;
 
-/// True in the program that was recorded: the file that runs is the one that prony found for the command. `area`: the control area,
-/// which this process has not joined yet. `/proc/self/exe` and not the arguments: Valgrind emulates it for the program
-/// that it runs.
+/// True in the program that process `index` is to run: the same file, with the same arguments, as a tool may be run by the same
+/// interpreter. That is the recorded command's at first, and later the one that the process has changed to by `exec`. `area`: the control
+/// area, which this process has not joined yet. `by_tool`: no process of the recording has started this one.
 ///
 /// # Safety
 /// `argv` is what the program was started with: C strings, with a null pointer behind them.
-pub unsafe fn is_recorded_program(area: &Control, argv: *const *const c_char) -> bool {
-    let mut room = [0_u8; PROGRAM_BYTES];
-    // SAFETY: the kernel writes at most as many bytes as there is room for.
-    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len()) };
-    let Some(executable) = usize::try_from(length).ok().and_then(|length| room.get(..length)) else { return false };
-    let (program, script) = (area.program.read(), area.script.read());
+pub unsafe fn is_recorded_program(area: &Control, by_tool: bool, index: u32, argv: *const *const c_char) -> bool {
     // SAFETY: as for this function.
-    let is_it = text(&program) == executable && (script[0] == 0 || unsafe { runs(argv, &script) });
-    if is_it && !area.processes[0].state.is(ProcessState::NotStarted, Ordering::Acquire) {
-        super::report::fatal(&[b"the tool starts the recorded program a second time; a demo is replayed once"]);
-    }
-    is_it
-}
-
-/// The bytes before the first zero byte.
-fn text(bytes: &[u8]) -> &[u8] {
-    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
-}
-
-/// True if an interpreter was started for this script.
-unsafe fn runs(argv: *const *const c_char, script: &[u8; PROGRAM_BYTES]) -> bool {
-    // SAFETY: the caller passes arguments, which are read up to the null pointer. The path is a C string, as the last of
-    // its bytes is never written to.
     unsafe {
-        let Some(wanted) = file_at(script.as_ptr().cast()) else { return false };
-        let mut places = SCRIPT_PLACES.iter().take_while(|&&place| (1..=place).all(|at| !(*argv.add(at)).is_null()));
-        places.any(|&place| file_at(*argv.add(place)) == Some(wanted))
-    }
-}
-
-/// Device and inode of the file at a path.
-unsafe fn file_at(path: *const c_char) -> Option<(u64, u64)> {
-    // SAFETY: the caller passes a C string; all zero is a valid answer, and it lives across the call.
-    unsafe {
-        let mut found: libc::stat64 = std::mem::zeroed();
-        (libc::stat64(path, &mut found) == 0).then_some((found.st_dev, found.st_ino))
-    }
-}
-
-/// Closes what the tool has handed on above standard error, as `perf record` does: the numbers are those that the recording gives.
-pub fn close_descriptors() {
-    const LAST: c_int = prony_channel::CHANNEL_FD - 1;
-    // SAFETY: the process has one thread, and runs no code of the server yet.
-    unsafe {
-        if libc::syscall(libc::SYS_close_range, 3, LAST, 0) == -1 {
-            for fd in 3..=LAST {
-                libc::syscall(libc::SYS_close, fd);
-            }
+        let expected = match by_tool {
+            true => expected_first(area),
+            false => area.programs.get(index as usize).map_or(0, |program| program.load(Ordering::Relaxed)),
+        };
+        if expected == 0 {
+            return !by_tool;
         }
+        let is_it = runs(expected, argv);
+        if is_it && by_tool && !area.processes[0].state.is(ProcessState::NotStarted, Ordering::Acquire) {
+            report::fatal(&[b"the tool starts the recorded program a second time; a demo is replayed once"]);
+        }
+        is_it
+    }
+}
+
+/// Digest of the program that the tool was to start, 0 if it is not there.
+unsafe fn expected_first(area: &Control) -> u64 {
+    let (program, script) = (area.program.read(), area.script.read());
+    // SAFETY: the paths are C strings, as the last of their bytes is never written to.
+    let file = |path: &[u8; PROGRAM_BYTES]| (path[0] != 0).then(|| unsafe { file_at(path.as_ptr().cast()) });
+    let (Some(Some(program)), script) = (file(&program), file(&script)) else { return 0 };
+    match script {
+        Some(None) => 0,
+        script => digest_of(Running { program, script: script.flatten() }, area.arguments.load(Ordering::Relaxed)),
+    }
+}
+
+/// True if this process runs the program with this digest.
+unsafe fn runs(expected: u64, argv: *const *const c_char) -> bool {
+    // SAFETY: the caller passes arguments, of which at most those before the null pointer are read.
+    unsafe {
+        let Some(program) = executable() else { return false };
+        let is = |script, place| digest_of(Running { program, script }, arguments_behind(argv, place)) == expected;
+        let places = (1..=LAST_SCRIPT_PLACE).take_while(|&place| (0..=place).all(|at| !(*argv.add(at)).is_null()));
+        is(None, 0)
+            || places.into_iter().any(|place| file_at(*argv.add(place)).is_some_and(|file| is(Some(file), place)))
+    }
+}
+
+/// The file that this process runs. By its path, not by the link alone: Valgrind emulates `readlink` of it for the program that it runs.
+fn executable() -> Option<FileId> {
+    let mut room = [0_u8; PROGRAM_BYTES];
+    // SAFETY: the kernel writes at most as many bytes as there is room for, and leaves the last one, a zero.
+    unsafe {
+        let length = libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len() - 1);
+        if length > 0 { file_at(room.as_ptr().cast()) } else { None }
+    }
+}
+
+/// Digest of the arguments behind the one at `place`.
+unsafe fn arguments_behind(argv: *const *const c_char, place: usize) -> u64 {
+    // SAFETY: the caller passes arguments, of which the one at `place` is there, or there is none; those up to the null pointer are read.
+    unsafe {
+        let first = if argv.is_null() || (*argv).is_null() { place } else { place + 1 };
+        let there = (first..).map_while(|at| {
+            let argument = if argv.is_null() { std::ptr::null() } else { *argv.add(at) };
+            (!argument.is_null()).then(|| CStr::from_ptr(argument).to_bytes())
+        });
+        digest_of_arguments(there)
+    }
+}
+
+/// Digest of what runs, never 0.
+fn digest_of(running: Running, arguments: u64) -> u64 {
+    let Running { program, script } = running;
+    let script = script.unwrap_or_default();
+    let words = [program.0, program.1, script.0, script.1, arguments];
+    digest::long(words.into_iter().flat_map(u64::to_le_bytes)).max(1)
+}
+
+/// Process `index` is about to run another program. A tool may start it in its own way, with others before it: only this one goes on
+/// with the recording.
+///
+/// # Safety
+/// `path` is a C string, and `arguments` are null or an array of C strings that ends with a null pointer.
+pub unsafe fn expect(index: u32, path: *const c_char, arguments: *const *const c_char) {
+    if !state::is_under_tool() {
+        return;
+    }
+    // SAFETY: as for this function.
+    let digest =
+        unsafe { programs::running(path).map_or(0, |running| digest_of(running, arguments_behind(arguments, 0))) };
+    if let Some(program) = control().programs.get(index as usize) {
+        program.store(digest, Ordering::Relaxed);
     }
 }
 
@@ -78,7 +119,7 @@ pub fn close_descriptors() {
 pub fn hand_over(user: uid_t) {
     let mut path = [0_u8; PROGRAM_BYTES + PID_NAME_BYTES];
     let directory = control().written.read();
-    let directory = text(&directory);
+    let directory = directory.split(|&byte| byte == 0).next().unwrap_or_default();
     if directory.is_empty() || user == uid_t::MAX {
         return;
     }

@@ -95,6 +95,7 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
             keep_variables: args.trust.keep_variable.clone(),
             files: (&args.files).into(),
             comparison: ComparisonOptions::default(),
+            under: Vec::new(),
         },
         build: args.build.clone(),
         command: args.command.clone(),

@@ -35,6 +35,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
             keep_variables: args.trust.keep_variable.clone(),
             files: (&args.files).into(),
             comparison: ComparisonOptions::default(),
+            under: Vec::new(),
         },
         builds,
         replays: args.runs,

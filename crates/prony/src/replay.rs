@@ -182,7 +182,10 @@ fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
 }
 
 /// Program and arguments of a tool.
-fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
+///
+/// # Errors
+/// Words that no shell could split.
+pub fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
     let words = CommandLine::words(text).map_err(|error| {
         let failure = Failure::new(format!("cannot use the tool: {error}"));
         failure.hint("--under takes a program and its arguments, such as 'valgrind --tool=memcheck'")

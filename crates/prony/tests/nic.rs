@@ -27,6 +27,9 @@ const DPDK_TRACES: [&str; 7] = ["every-size", "ring-wrap", "full-ring", "pool-ex
 /// How DPDK finds the ports.
 const BINDINGS: [&str; 2] = ["--uio", "--vfio"];
 
+/// How long a driver may take to set up a port: no test is about it, and a loaded machine takes its time.
+const SETUP: &str = "300s";
+
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -86,7 +89,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 fn load(flags: &[&str], command: &[&str]) -> Output {
-    let short = ["load", "nic", "--duration", "300ms", "--warm-up", "100ms", "--setup-timeout", "60s"];
+    let short = ["load", "nic", "--duration", "300ms", "--warm-up", "100ms", "--setup-timeout", SETUP];
     prony().args(short).args(flags).arg("--").args(command).output().expect("it was just built")
 }
 
@@ -265,7 +268,7 @@ fn the_driver_of_dpdk_forwards_everything() {
     let _turn = one_at_a_time();
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     for binding in BINDINGS {
-        let measure = ["load", "nic", binding, "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
+        let measure = ["load", "nic", binding, "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", SETUP];
         let flags = ["--show-output", "--size", "60..1518", "--json", "--"];
         let run = || prony().args(measure).args(flags).args(&command).output().expect("it was just built");
         let answer = json(&with_patience(run));
@@ -281,7 +284,7 @@ fn flows_are_spread_over_the_queues_of_dpdk() {
     let _turn = one_at_a_time();
     let mut command: Vec<&str> = command.iter().map(String::as_str).collect();
     command.extend(["--rxq=4", "--txq=4", "--rss-udp", "--nb-cores=1"]);
-    let measure = ["load", "nic", "--vfio", "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
+    let measure = ["load", "nic", "--vfio", "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", SETUP];
     let flags = ["--show-output", "--flows", "64", "--size", "60..1514", "--json", "--"];
     let answer =
         json(&with_patience(|| prony().args(measure).args(flags).args(&command).output().expect("it was just built")));
@@ -317,7 +320,7 @@ fn the_driver_of_dpdk_passes_the_traces_that_concern_it() {
     let command = testpmd("traces");
     let _turn = one_at_a_time();
     for (binding, trace) in BINDINGS.iter().flat_map(|binding| DPDK_TRACES.map(|trace| (binding, trace))) {
-        let check = ["nic", "check", binding, "--setup-timeout", "20s", "--show-output", "--only", trace, "--"];
+        let check = ["nic", "check", binding, "--setup-timeout", SETUP, "--show-output", "--only", trace, "--"];
         // Its io forwarding drops what finds a full ring, which happens while others have its CPU: what fails every time is the device's.
         let mut said = String::new();
         let passes = (0..4).any(|_| {
@@ -334,7 +337,7 @@ fn the_driver_of_every_language_passes_every_trace() {
     let _turn = one_at_a_time();
     for language in languages() {
         let program = forwarder_in(language);
-        let arguments = ["nic", "check", "--setup-timeout", "60s", "--json", "--", &program];
+        let arguments = ["nic", "check", "--setup-timeout", SETUP, "--json", "--", &program];
         let output = prony().args(arguments).output().expect("it was just built");
         let answer = json(&output);
         let traces = answer["traces"].as_array().expect("a list");

@@ -507,11 +507,7 @@ impl<'a> Replayer<'a> {
             if !outcome.attached {
                 return Err(not_attached(build));
             }
-            add_outcome(&mut report, &outcome);
-            match options.under.command.is_empty() {
-                false => add_tool(&mut report, &options.under.command, &outcome, recorded_exit),
-                true => add_times(&mut report, &outcome),
-            }
+            add_outcome(&mut report, &outcome, &options.under, recorded_exit);
             if outcome.ended_by_tool {
                 reasons.push(WeakReason::EndedByTool { records: outcome.counted.records, of: tape.records });
             }
@@ -726,9 +722,16 @@ fn examine_surroundings<R: io::Read + io::Seek>(
     found
 }
 
-fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
+/// Adds what a run came to.
+fn add_outcome(report: &mut ReplayReport, outcome: &Outcome, under: &ToolOptions, recorded: Exit) {
     report.frames = outcome.frames;
     report.counted = outcome.counted;
+    if !under.command.is_empty() {
+        add_tool(report, &under.command, outcome, recorded);
+    }
+    if under.command.is_empty() || under.timed {
+        add_times(report, outcome);
+    }
 }
 
 /// Why the player did not start: the build ended before, or its tool did not start it.

@@ -17,11 +17,13 @@ use super::super::recorder::{self, Piece};
 use super::super::sharing;
 use super::super::state::{self, errno, set_errno};
 use super::super::thread::{PassThrough, RECORDING, Thread, this};
+use super::super::tool;
 use super::super::widths::plain::rusage;
 use super::{blocking, enter, leave, recorded};
 use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, siginfo_t};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use prony_demo::{Op, PartKind};
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
@@ -272,6 +274,8 @@ fn wait_for_replayed(recorded: pid_t, options: c_int) {
 /// The environment of a program that stays under preload: the server's own, and two more.
 struct Followed {
     list: *mut *const c_char,
+    /// `LD_PRELOAD` with what the server has in it; null where it has none.
+    preload: *mut c_char,
     /// `PRONY_CHANNEL=PROCESS,FD:BITS,FD:BITS…`: which process it is, and the descriptors that it inherits.
     mark: [u8; MARK_BYTES],
 }
@@ -280,14 +284,39 @@ struct Followed {
 const MARK_BYTES: usize = 32 + INHERITED_MAX * 13;
 
 impl Followed {
-    const NOTHING: Followed = Followed { list: null_mut(), mark: [0; MARK_BYTES] };
+    const NOTHING: Followed = Followed { list: null_mut(), preload: null_mut(), mark: [0; MARK_BYTES] };
+
+    /// Gives the memory back.
+    unsafe fn free(self) {
+        // SAFETY: both are null or were allocated for this environment, which no call uses any more.
+        unsafe {
+            libc::free(self.list.cast());
+            libc::free(self.preload.cast());
+        }
+    }
+
+    /// This library and behind it those that the server preloads, as the loader takes them in this order.
+    unsafe fn preload_before(&mut self, own: &'static CStr, others: *const c_char) {
+        // SAFETY: the caller passes a C string; the memory has room for both, a colon and the zero byte.
+        unsafe {
+            let (own, others) = (own.to_bytes(), CStr::from_ptr(others).to_bytes_with_nul());
+            if others.len() > 1 && self.preload.is_null() {
+                self.preload = libc::malloc(own.len() + 1 + others.len()).cast();
+                let to: *mut u8 = self.preload.cast();
+                own.as_ptr().copy_to_nonoverlapping(to, own.len());
+                to.add(own.len()).write(b':');
+                others.as_ptr().copy_to_nonoverlapping(to.add(own.len() + 1), others.len());
+                *self.list = self.preload;
+            }
+        }
+    }
 }
 
 unsafe fn followed(
     environment: *const *const c_char,
     index: u32,
     inherited: &[Inherited],
-    preload: &'static std::ffi::CStr,
+    preload: &'static CStr,
     to: &mut Followed,
 ) -> *const *const c_char {
     // SAFETY: the caller passes an environment: C strings, with a null pointer behind them. The list has room for all
@@ -311,8 +340,9 @@ unsafe fn followed(
         *to.list.add(1) = to.mark.as_ptr().cast();
         let mut used = 2;
         for at in 0..count {
-            // The server's own preloads would have to stand behind ours; a wrapper that sets them is rare.
-            if libc::strncmp(*environment.add(at), c"LD_PRELOAD=".as_ptr(), 11) != 0 {
+            if libc::strncmp(*environment.add(at), c"LD_PRELOAD=".as_ptr(), 11) == 0 {
+                to.preload_before(preload, (*environment.add(at)).add(11));
+            } else {
                 *to.list.add(used) = *environment.add(at);
                 used += 1;
             }
@@ -325,6 +355,7 @@ unsafe fn followed(
 /// Runs another program in this process. `real` gets the environment to use.
 unsafe fn executed(
     path: *const c_char,
+    arguments: *const *const c_char,
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
@@ -405,8 +436,11 @@ unsafe fn executed(
                 libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
             }
         }
+        if followed_as != 0 {
+            tool::expect(state::index(), path, arguments);
+        }
         let result = at_path(c"exec", path, real(environment));
-        libc::free(room.list.cast());
+        room.free();
         leave(thread);
         result
     }
@@ -555,7 +589,7 @@ hooks! {
         if path.is_null() {
             return real::execve(path, arguments, environment);
         }
-        executed(path, environment, |environment| real::execve(path, arguments, environment))
+        executed(path, arguments, environment, |environment| real::execve(path, arguments, environment))
     }
 
     fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
@@ -563,7 +597,7 @@ hooks! {
     }
 
     fn execvpe(file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
-        executed(file, environment, |environment| real::execvpe(file, arguments, environment))
+        executed(file, arguments, environment, |environment| real::execvpe(file, arguments, environment))
     }
 
     fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
@@ -597,7 +631,7 @@ hooks! {
         arguments: *const *mut c_char,
         environment: *const *mut c_char,
     ) -> c_int {
-        spawned(to, path, environment.cast(), |to, environment| {
+        spawned(to, path, arguments.cast(), environment.cast(), |to, environment| {
             real::posix_spawn(to, path, actions, attributes, arguments, environment.cast())
         })
     }
@@ -610,7 +644,7 @@ hooks! {
         arguments: *const *mut c_char,
         environment: *const *mut c_char,
     ) -> c_int {
-        spawned(to, file, environment.cast(), |to, environment| {
+        spawned(to, file, arguments.cast(), environment.cast(), |to, environment| {
             real::posix_spawnp(to, file, actions, attributes, arguments, environment.cast())
         })
     }
@@ -757,6 +791,7 @@ unsafe fn system_followed(command: *const c_char) -> c_int {
 unsafe fn spawned(
     to: *mut pid_t,
     path: *const c_char,
+    arguments: *const *const c_char,
     environment: *const *const c_char,
     real: impl Fn(*mut pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
@@ -792,6 +827,7 @@ unsafe fn spawned(
                 && let Ok(preload) = programs::preload_of(path)
             {
                 let environment = followed_with_logs(environment, followed_as - 1, preload, &mut room);
+                tool::expect(followed_as - 1, path, arguments);
                 let mut own = 0;
                 let failed = real(&mut own, environment);
                 if failed == 0 {
@@ -802,7 +838,7 @@ unsafe fn spawned(
             }
             player::done(thread, answer);
         }
-        libc::free(room.list.cast());
+        room.free();
         if failed == 0 && !to.is_null() {
             *to = pid;
         }
@@ -816,7 +852,7 @@ unsafe fn spawned(
 unsafe fn followed_with_logs(
     environment: *const *const c_char,
     index: u32,
-    preload: &'static std::ffi::CStr,
+    preload: &'static CStr,
     to: &mut Followed,
 ) -> *const *const c_char {
     state::share_order_with(index);

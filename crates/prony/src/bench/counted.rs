@@ -26,6 +26,10 @@ use crate::output::{self, NewFile};
 /// What kept it from running, a build that diverges among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     refuse_files_of_samples(args)?;
+    if let Some(tool) = &args.replays.under {
+        let failure = Failure::new(format!("cannot count instructions under `{tool}`: Callgrind counts them"));
+        return Err(failure.hint("omit --under, or --metric instructions to compare times under the tool"));
+    }
     let requested = args.replays.demo.len();
     // All of them are opened first, so that one that cannot be read is reported immediately.
     let planned: Vec<CountOptions> =

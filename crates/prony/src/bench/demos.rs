@@ -112,6 +112,7 @@ pub fn source(args: &BenchArgs, demo: &Path, header: &Header) -> Result<DemoSour
         keep_variables: args.trust.keep_variable.clone(),
         files: (&args.files).into(),
         comparison: replay::comparison(args.replays.tolerance.as_deref(), args.replays.decoder.as_deref())?,
+        under: args.replays.under.as_deref().map(replay::tool).transpose()?.unwrap_or_default(),
     })
 }
 

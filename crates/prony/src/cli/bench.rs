@@ -101,6 +101,9 @@ pub struct ReplayedArgs {
     /// Profile further replays of both builds, and list the functions whose time a frame differs
     #[arg(long, requires = "demo", conflicts_with = "decoder", help_heading = "Replays")]
     pub profile: bool,
+    /// Have this tool start both builds, as for `prony replay`: the times are those of the tool and the build together
+    #[arg(long, value_name = "TOOL", requires = "demo", conflicts_with = "profile", help_heading = "Replays")]
+    pub under: Option<String>,
     /// File with rules for numbers in outputs that may differ, as for `prony replay`
     #[arg(long, value_name = "FILE", requires = "demo", help_heading = "Replays")]
     pub tolerance: Option<PathBuf>,

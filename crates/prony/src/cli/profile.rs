@@ -107,6 +107,9 @@ pub struct ReplayTargetArgs {
     /// Set a variable of the build on the demo, instead of what was recorded; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "demo", help_heading = "Target")]
     pub env: Vec<(OsString, OsString)>,
+    /// Refused: the samples would be of the tool
+    #[arg(long, value_name = "TOOL", requires = "demo", hide = true)]
+    pub under: Option<String>,
     /// Number of replays; more replays give more samples
     #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
     pub repeat: u32,

@@ -1,7 +1,6 @@
 //! `prony debug --both`: two builds, where the new one diverges.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::io::Write;
 
 use prony_bench::CommandLine;
@@ -58,7 +57,7 @@ pub fn run(args: &DebugArgs, commands: [&str; 2]) -> Result<Exit, Failure> {
 fn builds(args: &DebugArgs, command: &str) -> Result<ReplayArgs, Failure> {
     let split = CommandLine::split(command).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
     let mut replayed = args.replay();
-    replayed.command = split.arguments.into_iter().map(OsString::from).collect();
+    replayed.command = split.arguments;
     let demo = demo::open_quietly("debug", &args.demo)?;
     if let Some(cut) = demo.truncation().filter(|_| !args.allow_truncated) {
         return Err(Failure::truncated(&args.demo, cut));

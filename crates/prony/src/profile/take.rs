@@ -101,6 +101,12 @@ fn failure(error: &TakeError) -> Failure {
 
 fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
     let demo = args.replay.demo.clone().unwrap_or_default();
+    if let Some(tool) = &args.replay.under {
+        let failure = Failure::new(format!("cannot profile a replay under `{tool}`: the samples would be of the tool"));
+        return Err(
+            failure.hint(format!("`prony replay {} --under '{tool}'` gives the tool's own report", demo.display()))
+        );
+    }
     let opened = crate::demo::open_quietly("replay", &demo)?;
     let trust_demo = trust::of(&demo, opened.header(), !args.command.is_empty(), &args.trust)?;
     let mut replay = ReplayArgs {

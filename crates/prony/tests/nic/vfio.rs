@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{assert_whole, eventually, forwarder_in, json, load, one_at_a_time, prony, text};
+use super::{SETUP, assert_whole, eventually, forwarder_in, json, load, one_at_a_time, prony, text};
 
 /// Requests of the driver that makes random ones; `PRONY_VFIO_REQUESTS` has it make more.
 const REQUESTS: u32 = 20_000;
@@ -28,7 +28,7 @@ fn our_driver_passes_every_trace_through_vfio_polling_and_waiting_for_interrupts
     let _turn = one_at_a_time();
     let program = forwarder_in("rust");
     for variable in ["FORWARDER_INTERRUPT=0", "FORWARDER_INTERRUPT=1"] {
-        let arguments = ["nic", "check", "--vfio", "--setup-timeout", "60s", "--", "env", variable];
+        let arguments = ["nic", "check", "--vfio", "--setup-timeout", SETUP, "--", "env", variable];
         let output = prony().args(arguments).args([&program, "ADDR", "ADDR"]).output().expect("it was just built");
         let talk = text(&output.stdout);
         assert!(talk.contains("10 traces passed, 0 failed") && output.status.code() == Some(0), "{variable}: {talk}");

@@ -546,6 +546,18 @@ fn a_script_that_becomes_a_server_with_threads_replays_identically() {
 }
 
 #[test]
+fn a_script_that_preloads_a_library_for_the_server_preloads_it_while_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("preloading");
+    let script = "LD_PRELOAD=/no/such/library.so exec printenv LD_PRELOAD >&2";
+    let (recording, demo) = record_with(&scratch, &Server::new(["/bin/sh", "-c", script]), &[], |stop| stop.wait());
+    assert!(recording.said.contains("/no/such/library.so\n"), "{recording}");
+    let shown = scratch.prony(&["replay", "story.demo", "--show-output", "--trust-demo"]);
+    assert!(shown.stderr.contains("/no/such/library.so\n"), "{shown:?}");
+    assert!(demo.exists());
+}
+
+#[test]
 fn a_program_with_threads_that_becomes_another_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("replaced");

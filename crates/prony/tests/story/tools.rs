@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::calls::compiled;
 use prony_testing::CommandOutput;
 use prony_testing::recording::{Server, record_with};
-use prony_testing::scratch::{Scratch, Turn, program};
+use prony_testing::scratch::{Scratch, Turn, program, run};
 
 /// Rounds of `subjects/calls/freed.c`.
 const ROUNDS: &str = "40";
@@ -64,6 +65,28 @@ fn a_debugger_stops_at_a_function_of_the_server() {
     let whole = under(&scratch, &format!("{start} -ex 'python run(\"continue\")' --args"), &build);
     assert!(whole.stdout.contains("story.demo: identical"), "{whole:?}");
     assert_eq!(whole.code, Some(0), "{whole:?}");
+}
+
+#[test]
+fn a_program_that_the_recorded_shell_becomes_is_found_again_under_a_tool() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-exec");
+    let valgrind = program("/usr/bin/valgrind", "valgrind");
+    let build = compiled(&scratch, "freed.c", &["-g"]);
+    let script = format!("cd {} && exec {build} {ROUNDS}", scratch.path().display());
+    let shell = Server::new(["/bin/sh", "-c", script.as_str()]);
+    record_with(&scratch, &shell, &[], |stop| stop.wait());
+    let under =
+        |tool: &str| scratch.prony(&["replay", "story.demo", "--under", tool, "--", "/bin/sh", "-c", script.as_str()]);
+    // The tool's own launcher, which Valgrind runs for each program, and its wrapper, a script for the same shell, do not join.
+    let followed = under(&format!("{valgrind} --trace-children=yes --error-exitcode=9"));
+    assert!(followed.stdout.contains("story.demo: identical"), "{followed:?}");
+    assert!(followed.stderr.contains("answer_question (freed.c:"), "{followed:?}");
+    assert_eq!(followed.code, Some(1), "{followed:?}");
+    let shell_only = under(&format!("{valgrind} --error-exitcode=9"));
+    assert!(shell_only.stdout.contains("story.demo: identical"), "{shell_only:?}");
+    assert!(!shell_only.stderr.contains("answer_question"), "{shell_only:?}");
+    assert_eq!(shell_only.code, Some(0), "{shell_only:?}");
 }
 
 /// Instructions of the functions of `build` itself, without what they call: lines of costs that stand below its object and
@@ -146,4 +169,55 @@ fn only_the_server_joins_of_the_processes_of_a_tool() {
     assert_eq!(found.code, Some(0), "{found:?}");
     let twice = under(&scratch, r#"sh -c '"$@"; "$@"' sh"#, &build);
     assert!(twice.stderr.contains("starts the recorded program a second time"), "{twice:?}");
+}
+
+#[test]
+fn two_builds_are_compared_under_a_tool_and_the_times_are_said_to_be_the_tools() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-bench");
+    let (build, _) = recorded(&scratch, &[]);
+    let command = format!("{build} {ROUNDS}");
+    let bench = |flags: &[&str]| {
+        let own = ["bench", "--demo", "story.demo", "--under", "env PRONY_TEST=1", "--runs", "2"];
+        scratch.prony(&[&own, flags, &[command.as_str(), command.as_str()]].concat())
+    };
+    let found = bench(&[]);
+    assert!(
+        found.stdout.contains("  under `env PRONY_TEST=1`: times are those of the tool and the build"),
+        "{found:?}"
+    );
+    let answer = bench(&["--json"]);
+    assert!(answer.stdout.contains(r#""PRONY_TEST=1""#), "{answer:?}");
+    let counted = bench(&["--metric", "instructions"]);
+    assert!(counted.stderr.contains("cannot count instructions under `env PRONY_TEST=1`"), "{counted:?}");
+    let profiled = scratch.prony(&["profile", "--demo", "story.demo", "--under", "valgrind", "--", &build, ROUNDS]);
+    assert!(profiled.stderr.contains("`prony replay story.demo --under 'valgrind'`"), "{profiled:?}");
+    assert_eq!(profiled.code, Some(2), "{profiled:?}");
+}
+
+#[test]
+fn a_tool_that_is_a_library_in_the_server_keeps_its_descriptors_out_of_the_recordings_numbers() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-library");
+    let heaptrack = program("/usr/bin/heaptrack", "heaptrack");
+    let (build, _) = recorded(&scratch, &[]);
+    let out = scratch.arg("heap");
+    let found = under(&scratch, &format!("{heaptrack} -o {out}"), &build);
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    let printed = run(Command::new("/usr/bin/heaptrack_print").arg(format!("{out}.zst")));
+    assert!(printed.contains("answer_question"), "{printed}");
+}
+
+#[test]
+fn a_build_that_measures_coverage_has_written_it_when_the_replay_has_ended() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-coverage");
+    recorded(&scratch, &[]);
+    let build = compiled(&scratch, "freed.c", &["--coverage"]);
+    let found = scratch.prony(&["replay", "story.demo", "--", &build, ROUNDS]);
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    let files = fs::read_dir(scratch.path()).expect("the directory is there");
+    let names = files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
+    let counts = names.filter(|name| name.ends_with(".gcda")).count();
+    assert_eq!(counts, 1, "{found:?}");
 }

@@ -77,6 +77,8 @@ pub(crate) struct Started {
     pub(crate) program: PathBuf,
     /// Path of the script.
     pub(crate) script: Option<PathBuf>,
+    /// Digest of the arguments: an interpreter may run the tool, too.
+    pub(crate) arguments: u64,
 }
 
 /// Scope of a recording: children and threads.
@@ -182,6 +184,7 @@ impl Channel {
         let control = self.control();
         control.program.write_text(started.program.as_os_str().as_bytes());
         control.script.write_text(started.script.as_deref().map_or(b"", |script| script.as_os_str().as_bytes()));
+        control.arguments.store(started.arguments, Ordering::Relaxed);
         control.under_tool.store(true, Ordering::Relaxed);
     }
 

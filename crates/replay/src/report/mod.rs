@@ -67,7 +67,7 @@ pub struct ReplayReport {
     pub timing: Timing,
     /// The signal that ended the build after its last record, as it had ended the recorded server.
     pub crashed_as_recorded: Option<i32>,
-    /// The tool that started the build, if one did. No time is kept then: the tool's are not the server's.
+    /// The tool that started the build, if one did. Times are kept only on request then: they are those of the tool, too.
     pub tool: Option<ToolRun>,
     /// Divergence that ended the replay, if any.
     pub divergence: Option<Divergence>,

@@ -379,22 +379,8 @@ pub(crate) fn run_once(
         broken = observed.gather(&mut channel).err();
     }
     let complete = is_complete(tape, &channel);
-    server.kill_group();
     let ran_on = status.is_none();
-    let status = match status {
-        Some(status) => status,
-        None => loop {
-            if let Some(status) = server.wait_for(LOOK)? {
-                break status;
-            }
-        },
-    };
-    for &pid in channel.processes().iter().filter(|&&pid| pid > 0 && Launched::runs(pid)) {
-        Launched::signal_process(pid, libc_sigkill());
-    }
-    while server.reap_orphans(&channel.processes()) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let status = end_all(&mut server, &channel, status)?;
     if let Some(broken) = broken {
         return Err(broken);
     }
@@ -430,6 +416,26 @@ pub(crate) fn run_once(
         calls: channel.calls(),
         observed: observed.all,
     })
+}
+
+/// Ends what still runs of the server and reaps it. Returns how it ended: `status`, if it had ended by itself.
+fn end_all(server: &mut Launched, channel: &Channel, status: Option<ExitStatus>) -> Result<ExitStatus, RunError> {
+    server.kill_group();
+    let status = match status {
+        Some(status) => status,
+        None => loop {
+            if let Some(status) = server.wait_for(LOOK)? {
+                break status;
+            }
+        },
+    };
+    for &pid in channel.processes().iter().filter(|&&pid| pid > 0 && Launched::runs(pid)) {
+        Launched::signal_process(pid, libc_sigkill());
+    }
+    while server.reap_orphans(&channel.processes()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(status)
 }
 
 /// A thread that searches the objects of the build as they are loaded.

@@ -2,7 +2,9 @@
 
 use crate::channel::Started;
 use crate::server::program::{self, Program, ProgramError};
+use prony_channel::digest_of_arguments;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What a tool collects of a build.
@@ -24,6 +26,8 @@ pub struct ToolOptions {
     pub command: Vec<OsString>,
     /// What it is to collect.
     pub collects: Collects,
+    /// Keep the times of the build and of its frames, which are those of the tool and the build together.
+    pub timed: bool,
     /// Directory in which the tool writes `PID.out` of each process: the user that a process becomes owns both.
     pub writes_to: Option<PathBuf>,
 }
@@ -58,7 +62,11 @@ impl Tool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let interpreter = program::interpreter(&server.path);
         let script = interpreter.is_some().then(|| real(&server.path));
-        let started = Started { program: real(interpreter.as_deref().unwrap_or(&server.path)), script };
+        let started = Started {
+            program: real(interpreter.as_deref().unwrap_or(&server.path)),
+            script,
+            arguments: digest_of_arguments(arguments.iter().skip(1).map(|argument| argument.as_bytes())),
+        };
         // The word of the command, which servers print, if it leads the tool to the same file.
         let word =
             arguments.first().filter(|word| program::locate(word, cwd, search).is_ok_and(|path| path == server.path));

@@ -33,6 +33,9 @@ pub struct OfOne<'a> {
     alpha: f64,
     seed: u64,
     commands: [&'a str; 2],
+    /// The tool that started the builds; left out for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    under: Vec<String>,
     frames: Option<&'a FrameComparison>,
     /// The frames that were judged; null if all of them were.
     judged_frames: Option<&'a JudgedFrames>,
@@ -189,6 +192,7 @@ fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Workl
         alpha: options.plan.alpha,
         seed: options.seed,
         commands: [&options.builds[0].name, &options.builds[1].name],
+        under: options.demo.under.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         frames: report.frames.as_ref().ok(),
         judged_frames: report.judged.as_ref(),
         until_divergence: report.until.zip(report.outcome.as_ref()).map(|(until, outcome)| UntilOut {

@@ -22,7 +22,20 @@ pub fn text(demos: &Demos) -> String {
     }
     let [a, b] = demos.builds().map(printable_line);
     let rows = table(["A".to_owned(), "B".to_owned()], demos, str::to_owned).text();
-    format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos))
+    let mut out = format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos));
+    if let Some(first) = demos.all.first() {
+        under_tool(&mut out, &first.options);
+    }
+    out
+}
+
+/// The tool that started the builds, if one did.
+fn under_tool(out: &mut String, options: &DemoOptions) {
+    let words: Vec<String> =
+        options.demo.under.iter().map(|word| printable_line(&word.to_string_lossy()).to_string()).collect();
+    if !words.is_empty() {
+        let _ = writeln!(out, "  under `{}`: times are those of the tool and the build together", words.join(" "));
+    }
 }
 
 /// From this many frames on, a duration is given for a fixed number of frames instead of those of the demo.
@@ -86,6 +99,7 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
         Some(Err(error)) => out += &format!("  {}\n", profiled::failure(error)),
         None => {}
     }
+    under_tool(&mut out, options);
     out
 }
 
