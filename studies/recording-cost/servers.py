@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
+HERE = Path(__file__).resolve().parent
 READY_S = 30
 END_S = 60
 
@@ -119,6 +120,13 @@ def slap(running):
     )
 
 
+def tokio(_, port):
+    source = HERE / "tokio"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target")) / "recording-cost"
+    ran("cargo", "build", "--quiet", "--release", "--manifest-path", source / "Cargo.toml", "--target-dir", target)
+    return [str(target / "release/tokio-http"), str(port)]
+
+
 def nginx(directory, port):
     path = program("nginx", "nginx-light")
     (directory / "index.html").write_text("small page\n" * 60)
@@ -196,6 +204,7 @@ def commands(running):
 
 SERVERS = [
     Server("memcached", (CLIENTS + 1) * GETS, memcached, slap),
+    Server("tokio", PAGES, tokio, pages),
     Server("nginx", PAGES, nginx, pages),
     Server("postgresql", TRANSACTIONS * SESSIONS, postgres, transactions),
     Server("redis", COMMANDS, redis, commands),

@@ -254,7 +254,6 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         notes: Notes::default(),
         beside: Vec::new(),
         follows_exec: options.scope.follow_exec,
-        stamped: Vec::new(),
         totals: Totals::default(),
         cut: Cut::default(),
     };
@@ -333,8 +332,6 @@ struct Recording {
     /// Names of the programs with sockets that are not recorded, and whether programs are recorded that the server runs.
     beside: Vec<String>,
     follows_exec: bool,
-    /// Bytes of the record that is being stamped.
-    stamped: Vec<u8>,
     totals: Totals,
     cut: Cut,
 }
@@ -607,7 +604,8 @@ impl Recording {
         let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
         self.totals.raw_bytes += gathered as u64;
-        let Recording { writer, opened, notes, started, latest, stamped, totals, cut, .. } = self;
+        let rate = self.started.rate(&self.latest);
+        let Recording { writer, opened, notes, totals, cut, .. } = self;
         merger.take(all, |process, record| {
             if cut.is_made() {
                 return Ok(());
@@ -630,12 +628,8 @@ impl Recording {
                 Some(Op::NoteCovered) => notes.covered.extend(note_text(record)),
                 _ => {}
             }
-            let time = started.ns_until(head.time, latest);
-            stamped.clear();
-            stamped.extend_from_slice(record);
-            stamped[16..24].copy_from_slice(&time.to_le_bytes());
             let frames = writer.frames();
-            writer.push(process, stamped)?;
+            writer.push_at(process, record, rate.ns_until(head.time))?;
             if writer.frames() > frames {
                 cut.at_frame();
             }

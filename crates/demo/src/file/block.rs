@@ -93,6 +93,8 @@ fn limit(what: &'static str, found: usize, limit: usize) -> Result<(), BlockProb
 pub(crate) struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
     block: Vec<u8>,
+    /// Room for a compressed column.
+    packed: Vec<u8>,
     number: u32,
 }
 
@@ -102,7 +104,7 @@ impl Packer {
         // The block's own checksum covers the column, and its size stands in the column table.
         compressor.include_checksum(false)?;
         compressor.include_contentsize(false)?;
-        Ok(Packer { compressor, block: Vec::new(), number: 0 })
+        Ok(Packer { compressor, block: Vec::new(), packed: Vec::new(), number: 0 })
     }
 
     /// Number of the next block.
@@ -123,14 +125,10 @@ impl Packer {
         self.block.resize(table_end, 0);
         let mut entry = BLOCK_HEAD_BYTES;
         for &(id, raw) in columns.iter().filter(|(_, bytes)| !bytes.is_empty()) {
-            let start = self.block.len();
-            let codec = u16::from(raw.len() >= SHORTEST_PACKED && self.compress(raw, start)?);
-            if codec == 0 {
-                self.block.truncate(start);
-                self.block.extend_from_slice(raw);
-            }
-            let stored = self.block.len() - start;
-            let head = ColumnHead { id, codec, raw_bytes: raw.len() as u32, stored_bytes: stored as u32 };
+            let codec = u16::from(raw.len() >= SHORTEST_PACKED && self.compress(raw)?);
+            let stored = if codec == 0 { raw } else { self.packed.as_slice() };
+            self.block.extend_from_slice(stored);
+            let head = ColumnHead { id, codec, raw_bytes: raw.len() as u32, stored_bytes: stored.len() as u32 };
             if let Some(place) = self.block.get_mut(entry..).and_then(<[u8]>::first_chunk_mut) {
                 *place = head.to_bytes();
             }
@@ -151,11 +149,11 @@ impl Packer {
         Ok(&self.block)
     }
 
-    /// Appends the compressed column; false when that is no shorter.
-    fn compress(&mut self, raw: &[u8], start: usize) -> io::Result<bool> {
-        self.block.resize(start + zstd::zstd_safe::compress_bound(raw.len()), 0);
-        let packed = self.compressor.compress_to_buffer(raw, self.block.get_mut(start..).unwrap_or_default())?;
-        self.block.truncate(start + packed);
+    /// Compresses a column into `packed`; false when that is no shorter.
+    fn compress(&mut self, raw: &[u8]) -> io::Result<bool> {
+        self.packed.clear();
+        self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+        let packed = self.compressor.compress_to_buffer(raw, &mut self.packed)?;
         Ok(packed < raw.len())
     }
 }

@@ -46,7 +46,8 @@ pub struct Writer<W: Write> {
     index_before: Option<(u64, u32)>,
     /// First record and block of the frame that process 0 is in.
     frame: Option<(u64, u32)>,
-    places: BTreeMap<u16, ProcessPosition>,
+    /// By the index of a process; of one without records there is nothing.
+    places: Vec<Option<ProcessPosition>>,
     state_chunks: BTreeMap<u32, u64>,
     totals: Totals,
 }
@@ -65,7 +66,7 @@ impl<W: Write> Writer<W> {
             framer: Framer::new(header.frame_rule),
             index_before: None,
             frame: None,
-            places: BTreeMap::new(),
+            places: Vec::new(),
             state_chunks: BTreeMap::new(),
             totals: Totals::default(),
         };
@@ -98,8 +99,21 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Record`] when `record` is not as long as its head says, [`WriteError::TooLarge`]
     /// past [`MAX_RECORD_BYTES`]; both leave the demo as it was. [`WriteError::Io`] from the stream.
     pub fn push(&mut self, process: u16, record: &[u8]) -> Result<(), WriteError> {
-        let order = self.places.get(&process).map_or(0, |place| place.order);
-        let Some(head) = Head::from_bytes(record).filter(|head| head.size as usize == record.len()) else {
+        self.push_headed(process, record, Head::from_bytes(record))
+    }
+
+    /// Appends a record of a process, with this time instead of the one that stands in it, in nanoseconds.
+    ///
+    /// # Errors
+    /// As for [`Writer::push`].
+    pub fn push_at(&mut self, process: u16, record: &[u8], time_ns: u64) -> Result<(), WriteError> {
+        self.push_headed(process, record, Head::from_bytes(record).map(|head| Head { time: time_ns, ..head }))
+    }
+
+    /// Appends a record whose head was read.
+    fn push_headed(&mut self, process: u16, record: &[u8], head: Option<Head>) -> Result<(), WriteError> {
+        let order = self.places.get(usize::from(process)).copied().flatten().map_or(0, |place| place.order);
+        let Some(head) = head.filter(|head| head.size as usize == record.len()) else {
             let expected = record.first_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
             return Err(WriteError::Record { process, order, expected, found: record.len() as u64 });
         };
@@ -107,7 +121,11 @@ impl<W: Write> Writer<W> {
             let (limit, found) = (MAX_RECORD_BYTES as u64, record.len() as u64);
             return Err(WriteError::TooLarge { what: "bytes of a record", limit, found });
         }
-        let place = self.places.entry(process).or_default();
+        if self.places.len() <= usize::from(process) {
+            self.places.resize(usize::from(process) + 1, None);
+        }
+        let place =
+            self.places.get_mut(usize::from(process)).expect("room was just made for it").get_or_insert_default();
         self.encoder.push(process, record, &head, place);
         place.order += 1;
         let time_ns = place.time_us.wrapping_mul(1000);
@@ -155,7 +173,7 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Io`] from the stream; [`WriteError::TooLarge`] for a trailer past 68 MiB.
     pub fn finish(mut self, trailer: &Trailer) -> Result<(W, Totals), WriteError> {
         self.end_records()?;
-        self.totals.processes = self.places.len() as u32;
+        self.totals.processes = self.places.iter().flatten().count() as u32;
         // The trailer itself, the last index block and the commit marker are still to come.
         self.totals.blocks = self.packer.number() + 3;
         let trailer = Trailer { totals: self.totals, ..trailer.clone() };

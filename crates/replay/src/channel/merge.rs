@@ -6,7 +6,7 @@
 use crate::channel::{Fault, Run};
 use prony_channel::CLOCK_RUN;
 use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that wait for a record before theirs. A thread takes the number of a record and writes it at once, so this
 /// many are never behind one that is still to come.
@@ -19,11 +19,20 @@ struct Pending {
     leader: u32,
     bytes: Vec<u8>,
     start: usize,
+    /// Head of the record at `start`, once it was read.
+    head: Option<Head>,
 }
 
 impl Pending {
     /// The head of the first record, if the record is whole.
-    fn front(&self, slot: usize) -> Result<Option<Head>, Fault> {
+    fn front(&mut self, slot: usize) -> Result<Option<Head>, Fault> {
+        if self.head.is_none() {
+            self.head = self.read_front(slot)?;
+        }
+        Ok(self.head)
+    }
+
+    fn read_front(&self, slot: usize) -> Result<Option<Head>, Fault> {
         let bytes = self.rest();
         let Some(first) = bytes.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
         let size = first.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
@@ -64,6 +73,7 @@ impl Pending {
     }
 
     fn step(&mut self, length: usize) {
+        self.head = None;
         self.start += length;
         if self.start == self.bytes.len() {
             self.bytes.clear();
@@ -123,12 +133,14 @@ impl Merger {
         all: bool,
         mut each: impl FnMut(u16, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let leaders: Vec<u32> = self.slots.values().map(|pending| pending.leader).collect();
+        let leaders: BTreeSet<u32> = self.slots.values().map(|pending| pending.leader).collect();
         for leader in leaders {
             let next = self.next.entry(leader).or_default();
+            let of_leader = self.slots.iter_mut().filter(|(_, pending)| pending.leader == leader);
+            let mut pending: Vec<(usize, &mut Pending)> = of_leader.map(|(&slot, pending)| (slot, pending)).collect();
             loop {
                 let mut lowest: Option<(u64, usize)> = None;
-                for (&slot, pending) in self.slots.iter_mut().filter(|(_, pending)| pending.leader == leader) {
+                for &mut (slot, ref mut pending) in &mut pending {
                     while let Some(head) = pending.front(slot)?.filter(|head| head.order == *next) {
                         let places = pending.hand_on(&head, &mut each)?;
                         let fault = Fault { what: "number of a record", slot, limit: u64::MAX - places, found: *next };

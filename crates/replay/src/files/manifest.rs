@@ -2,7 +2,7 @@
 
 use crate::files::regular::{self, FileError};
 use prony_demo::{FileEntry, FileRole, Head, PartKind, Parts};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ pub(crate) struct Opened {
     since: SystemTime,
     cwd: PathBuf,
     paths: BTreeMap<PathBuf, Openings>,
+    /// What was noted of each path as the server named it: a web server opens the same few with each request, and paths compare
+    /// slowly.
+    noted: HashMap<Vec<u8>, Vec<(u16, u32)>>,
     /// Processes that take turns, each with the one that leads their order.
     leaders: BTreeMap<u16, u16>,
 }
@@ -33,25 +36,44 @@ struct Openings {
 
 impl Opened {
     pub(crate) fn new(cwd: &Path) -> Opened {
-        Opened { since: SystemTime::now(), cwd: cwd.to_owned(), paths: BTreeMap::new(), leaders: BTreeMap::new() }
+        Opened {
+            since: SystemTime::now(),
+            cwd: cwd.to_owned(),
+            paths: BTreeMap::new(),
+            noted: HashMap::new(),
+            leaders: BTreeMap::new(),
+        }
     }
 
     /// Takes the note of a file that this process opened.
     pub(crate) fn note(&mut self, process: u16, head: &Head, record: &[u8]) {
         let path = Parts::first(record, PartKind::Path);
         if let Some(path) = path.filter(|path| !path.is_empty()) {
+            let access = head.aux & O_ACCMODE;
+            if !self.is_first(path, (process, access)) {
+                return;
+            }
             let path = self.cwd.join(regular::os(path));
             // Descriptors of its own by their names, and what the kernel makes up: nothing of it is there before a replay.
             if ["/proc", "/sys", "/dev/fd"].iter().any(|made_up| path.starts_with(made_up)) {
                 return;
             }
             let openings = self.paths.entry(path).or_default();
-            let access = head.aux & O_ACCMODE;
             openings.written |= access != O_RDONLY;
             if access == O_RDWR {
                 openings.updaters.insert(process);
             }
         }
+    }
+
+    /// True where this process opens the path for this access for the first time.
+    fn is_first(&mut self, path: &[u8], opening: (u16, u32)) -> bool {
+        match self.noted.get_mut(path) {
+            Some(known) if known.contains(&opening) => return false,
+            Some(known) => known.push(opening),
+            None => drop(self.noted.insert(path.to_vec(), vec![opening])),
+        }
+        true
     }
 
     /// Takes down that the process takes turns with others, in the order of `leader`.
