@@ -10,7 +10,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d3");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d4");
 
 states! {
     /// Task of the library in this server.
@@ -190,8 +190,8 @@ pub struct Process {
     pub resume: AtomicU64,
     /// Recording: the thread slot that has the baton, from 1, and whether others sleep for it. A futex.
     pub baton: AtomicU32,
-    /// Recording: threads that have waited for the baton for long.
-    pub impatient: AtomicU32,
+    /// Recording: since when threads sleep for the baton: microseconds of `CLOCK_MONOTONIC`, modulo 2³².
+    pub awaited_since_us: AtomicU32,
     /// Recording: how often the baton went to another thread.
     pub passed: AtomicU32,
     /// Recording: how often it was taken from a thread that was still running.
@@ -209,7 +209,7 @@ pub struct Process {
 }
 
 layout!(Process, 88, {
-    state: 0, pid: 4, order: 8, threads: 16, leader: 20, resume: 24, baton: 32, impatient: 36, passed: 40, overlapped: 44,
+    state: 0, pid: 4, order: 8, threads: 16, leader: 20, resume: 24, baton: 32, awaited_since_us: 36, passed: 40, overlapped: 44,
     waited_ns: 48, turns_waiting: 56, turn_count: 64, turn_places: 72, turns_filled: 80,
 });
 

@@ -193,7 +193,6 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         if !state::share_order_again() {
             // Its threads are gone, and with them who had the baton.
             slot().baton.store(0, Ordering::Relaxed);
-            slot().impatient.store(0, Ordering::Relaxed);
         }
         epoll::map_table();
         descriptors::inherit();

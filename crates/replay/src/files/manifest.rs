@@ -271,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_opened_again_to_write_or_by_another_process_is_noted_again() {
+        let scratch = tempfile::tempdir().expect("the temporary directory is writable");
+        let path = scratch.path().join("table");
+        std::fs::write(&path, b"rows").expect("writable");
+        let mut opened = Opened::new(scratch.path());
+        let mut note = |process: u16, access: u32| {
+            let head = Head { size: 0, op: 0, thread: 0, order: 0, time: 0, ret: 3, fd: -1, aux: access };
+            let record = prony_demo::Record::new(head).with_part(PartKind::Path, b"table");
+            opened.note(process, &head, record.as_bytes());
+            (opened.written_elsewhere(&[]).count(), opened.updated_by_several().count())
+        };
+        assert_eq!(note(0, O_RDONLY), (0, 0));
+        assert_eq!(note(0, O_RDONLY), (0, 0));
+        assert_eq!(note(0, O_RDWR), (1, 0));
+        assert_eq!(note(0, O_RDWR), (1, 0));
+        assert_eq!(note(1, O_RDWR), (1, 1));
+    }
+
+    #[test]
     fn a_file_is_read_only_where_its_size_is_the_recorded_one() {
         let scratch = tempfile::tempdir().expect("the temporary directory is writable");
         let path = scratch.path().join("map");

@@ -26,6 +26,30 @@ fn everything_that_was_written_comes_back() {
 }
 
 #[test]
+fn a_record_that_is_pushed_at_a_time_has_that_time_and_nothing_else_changed() {
+    let records = turn(1);
+    let demo = |push: &dyn Fn(&mut Writer<Vec<u8>>, u16, &Record)| {
+        let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("a vector takes all");
+        records.iter().for_each(|(process, record)| push(&mut writer, *process, record));
+        writer.finish(&trailer()).expect("a vector takes all").0
+    };
+    let time_ns = 7_000_000u64;
+    let at_time = demo(&|writer, process, record| {
+        writer.push_at(process, record.as_bytes(), time_ns).expect("the record is well-formed");
+    });
+    let stamped = demo(&|writer, process, record| {
+        let mut bytes = record.as_bytes().to_vec();
+        bytes[16..24].copy_from_slice(&time_ns.to_le_bytes());
+        writer.push(process, &bytes).expect("the record is well-formed");
+    });
+    let unstamped = demo(&|writer, process, record| {
+        writer.push(process, record.as_bytes()).expect("the record is well-formed");
+    });
+    assert_eq!(at_time, stamped);
+    assert_ne!(at_time, unstamped);
+}
+
+#[test]
 fn reading_from_a_frame_begins_at_its_first_record() {
     let blocks: Vec<_> = (0..4).map(|block| (0..3).flat_map(|at| turn(block * 3 + at)).collect()).collect();
     let bytes = write(&blocks);
