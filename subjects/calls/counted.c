@@ -3,7 +3,7 @@
  *   counted PORT
  *
  * Built with -DMORE=n, `weigh` goes n rounds more for an answer, and answers the same; with -DAT=k as well, for answer k only. -DFRAMES has it wait
- * for each question, which is a frame then, and -DUSER=n become another user before the first.
+ * for each question, which is a frame then, and -DUSER=n become another user before the first. -DNOP has `weigh` run one instruction more.
  */
 #include "questions.h"
 #include <poll.h>
@@ -21,6 +21,9 @@ __attribute__((noinline)) static unsigned gather(unsigned number) {
 
 __attribute__((noipa)) static unsigned weigh(unsigned sum, unsigned more) {
     volatile unsigned weight = sum, rounds = 0;
+#ifdef NOP
+    __asm__ volatile("nop");
+#endif
     for (unsigned round = 0; round < 100 + more; round++) rounds += 1;
     return weight % 1000;
 }
