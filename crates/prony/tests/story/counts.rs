@@ -213,6 +213,20 @@ fn one_instruction_more_a_frame_is_found_in_one_replay() {
 }
 
 #[test]
+fn a_server_with_system_calls_past_libc_is_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-raw");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted.c", &["-DRAW"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "1", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.json()["builds"][0]["instructions"][0].as_u64() > Some(100_000));
+}
+
+#[test]
 fn a_server_that_becomes_another_user_is_counted() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-user");
