@@ -3,7 +3,8 @@
  *   counted PORT
  *
  * Built with -DMORE=n, `weigh` goes n rounds more for an answer, and answers the same; with -DAT=k as well, for answer k only. -DFRAMES has it wait
- * for each question, which is a frame then, and -DUSER=n become another user before the first.
+ * for each question, which is a frame then, and -DUSER=n become another user before the first. -DNOP has `weigh` run one instruction more,
+ * and -DRAW brings a system call past libc, which is not made.
  */
 #include "questions.h"
 #include <poll.h>
@@ -21,9 +22,20 @@ __attribute__((noinline)) static unsigned gather(unsigned number) {
 
 __attribute__((noipa)) static unsigned weigh(unsigned sum, unsigned more) {
     volatile unsigned weight = sum, rounds = 0;
+#ifdef NOP
+    __asm__ volatile("nop");
+#endif
     for (unsigned round = 0; round < 100 + more; round++) rounds += 1;
     return weight % 1000;
 }
+
+#ifdef RAW
+__attribute__((used, noinline)) static long raw(long number) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number) : "rcx", "r11", "memory");
+    return result;
+}
+#endif
 
 /* Read as it stands, so that builds differ in this number alone. */
 static volatile unsigned more = MORE;

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[repr(usize)]
 #[derive(Clone, Copy)]
 enum Request {
+    /// Whether Valgrind is there, which every tool of it answers.
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    IsThere = 0x1001,
     /// Writes what was collected, and forgets it.
     Dump = 0x4354_0000,
     /// Forgets what was collected.
@@ -26,28 +29,36 @@ enum Request {
     Toggle = 0x4354_0002,
 }
 
-/// Makes a request to Valgrind. A processor runs the instructions without any effect.
+/// True if Valgrind runs this program, with any of its tools.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+pub fn is_by_valgrind() -> bool {
+    request(Request::IsThere) != 0
+}
+
+/// Makes a request to Valgrind; returns its answer. A processor runs the instructions without any effect, which is 0.
 #[inline(always)]
-fn request(which: Request) {
+fn request(which: Request) -> usize {
+    let mut answer = 0;
     let arguments: [usize; 6] = [which as usize, 0, 0, 0, 0, 0];
     // SAFETY: the sequence changes nothing but the flags, and under Valgrind the register of its answer.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         std::arch::asm!(
             "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
-            in("rax") arguments.as_ptr(), inout("rdx") 0_usize => _,
+            in("rax") arguments.as_ptr(), inout("rdx") answer,
         );
         #[cfg(target_arch = "x86")]
         std::arch::asm!(
             "rol edi, 3", "rol edi, 13", "rol edi, 29", "rol edi, 19", "xchg ebx, ebx",
-            in("eax") arguments.as_ptr(), inout("edx") 0_usize => _,
+            in("eax") arguments.as_ptr(), inout("edx") answer,
         );
         #[cfg(target_arch = "aarch64")]
         std::arch::asm!(
             "ror x12, x12, #3", "ror x12, x12, #13", "ror x12, x12, #51", "ror x12, x12, #61", "orr x10, x10, x10",
-            in("x4") arguments.as_ptr(), inout("x3") 0_usize => _,
+            in("x4") arguments.as_ptr(), inout("x3") answer,
         );
     }
+    answer
 }
 
 /// A tool collects what this process does.

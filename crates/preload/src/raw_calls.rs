@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod elsewhere;
 
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+use super::collect;
 use super::deferred;
 use super::handlers;
 use super::notes;
@@ -62,9 +64,13 @@ pub fn catches() -> bool {
     CATCHES.load(Ordering::Relaxed)
 }
 
-/// Makes the kernel report system calls of the calling thread that do not come from libc.
+/// Makes the kernel report system calls of the calling thread that do not come from libc. Under Valgrind all of them are Valgrind's:
+/// there they are made for real.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn trap() {
+    if collect::is_by_valgrind() {
+        return;
+    }
     // SAFETY: the handler has the shape that the flags say, and the walk visits objects that are mapped.
     unsafe {
         libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());

@@ -211,7 +211,7 @@ Examples:
   prony record --stop match.demo                    the demo is complete, and its server goes on
 
 The recording ends when the server exits, after --for, or on Ctrl-C, which reaches the server as usual; the demo is closed
-cleanly in each case. --stop ends it at the end of a frame, or after 1 s without one; the server goes on unrecorded. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
+cleanly in each case. --stop ends it at the end of a frame, or after 1 s without one; the server goes on unrecorded. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare, or a full or slow disk ended the recording before it.
 With --check it is that of `prony replay`, unless the demo is replayable.
 A demo contains everything the server read and sent, including secrets: only its owner can read the file. The recording is
 noted in ~/.local/state/prony/recorded, so that a replay on this machine runs its command without confirmation.";

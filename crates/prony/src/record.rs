@@ -39,11 +39,14 @@ pub fn run(
     for warning in &report.warnings {
         eprintln!("warning: {}", text::record::warning(warning));
     }
+    if let Some(end) = &report.disk_end {
+        eprintln!("warning: {}", text::record::disk_end(args.output(), end));
+    }
     // What this very command has recorded.
     let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
     let mut replay = ReplayArgs { trust, ..ReplayArgs::of(args.output().to_owned()) };
     replay.execution.explain = true;
-    let checked = args.check.then(|| check(&replay)).transpose();
+    let checked = (args.check && !report.is_partial()).then(|| check(&replay)).transpose();
     if args.json {
         let mut answer = json::record::answer(args.output(), &report, ended_by_limit(args, &report));
         if let Ok(Some(checked)) = &checked {
@@ -52,7 +55,12 @@ pub fn run(
         output::print_json(&answer)?;
     }
     let Some(checked) = checked? else {
-        if report.output_bytes == 0 {
+        if report.is_partial() {
+            eprintln!(
+                "hint: `prony replay --allow-truncated {}.partial` replays what is there",
+                args.output().display()
+            );
+        } else if report.output_bytes == 0 {
             eprintln!("hint: {NOTHING_SENT}");
         } else {
             eprintln!("hint: `prony replay {}` checks it", args.output().display());
@@ -97,15 +105,18 @@ fn stop(demo: &Path) -> Result<Exit, Failure> {
 }
 
 /// Waits for a server that goes on after its recording, where this process has to stay for it: as its parent by request, as the
-/// first process of a container, whose end ends all others, or as the one that has its standard input open. `None` where
-/// nothing was waited for.
+/// first process of a container, whose end ends all others, as the one that has its standard input open, or as what a supervisor
+/// started, which knows nothing of a disk. `None` where nothing was waited for.
 fn go_on(args: &RecordArgs, report: &RecordReport) -> Result<Option<Exit>, Failure> {
-    let stays = args.stay || args.end_input.is_some() || std::process::id() == 1;
+    let stays = args.stay || args.end_input.is_some() || std::process::id() == 1 || report.disk_end.is_some();
     let Some(server) = report.goes_on.as_ref().filter(|_| stays) else { return Ok(None) };
     let ended = server
         .wait()
         .map_err(|error| Failure::new(format!("cannot wait for the server (process {}): {error}", server.pid())))?;
-    Ok(Some(exit_of(ended)))
+    Ok(Some(match exit_of(ended) {
+        Exit::Good if report.disk_end.is_some() => Exit::NotTrusted,
+        code => code,
+    }))
 }
 
 const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to compare: record while clients are busy";

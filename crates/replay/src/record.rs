@@ -1,25 +1,26 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
+mod disk;
+mod objects;
 pub(crate) mod stop;
 
 use crate::channel::merge::Merger;
-use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
+use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope};
 use crate::files::known::KnownDemos;
 use crate::files::manifest::Opened;
 use crate::files::pack::{self, PackLimits};
 use crate::files::partial;
 use crate::files::state::{self, StateError};
-use crate::report::{Progress, RecordReport, RecordWarning};
-use crate::server::calls;
+use crate::report::{DiskEnd, Progress, RecordReport, RecordWarning};
 use crate::server::environment;
 use crate::server::facts::describe_machine;
 use crate::server::goes_on::{GoesOn, exit_of};
 use crate::server::launch::beside::{self, Beside};
 use crate::server::launch::{EBADF, Input, Launch, Launched};
 use crate::server::library::{self, Libraries};
-use crate::server::objects::{self, Loaded, is_excluded, is_ordinary};
 use crate::server::program::{self, Program, ProgramError};
-use crate::server::search;
+use disk::{Disk, DiskState, Trouble};
+use objects::{SEARCH, ServerObjects};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer, note_text};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
@@ -34,7 +35,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use stop::Cut;
+use stop::{Cut, FRAME_WITHIN};
 
 /// Options of a recording, as `prony record` takes them.
 #[derive(Debug, Clone)]
@@ -133,8 +134,6 @@ const IDLE: Duration = Duration::from_millis(5);
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Time that a server has to end by itself after the request.
 const GRACE: Duration = Duration::from_secs(10);
-/// A server waits that long for a search of its objects, which takes much longer in a build without optimization.
-const SEARCH: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_000 } else { 250 });
 /// How long those are awaited that were ended by force, before the recording ends without the others.
 const LAST_WAIT: Duration = Duration::from_millis(500);
 
@@ -172,6 +171,25 @@ fn header_of(
     header
 }
 
+/// Begins the file of the demo: the header and the state directories. What cannot be written from the start starts no server.
+fn begin(
+    partial: &Path,
+    options: &RecordOptions,
+    header: &Header,
+    state: &[PathBuf],
+) -> Result<(Writer<Disk<File>>, DiskState), RecordError> {
+    let write = |error| RecordError::Write { path: partial.display().to_string(), error };
+    let file = partial::create(partial, options.replace).map_err(|error| write(error.into()))?;
+    let disk = Disk::new(file).map_err(system("start a thread"))?;
+    let disk_state = disk.state();
+    let mut writer = Writer::new(disk, header, WriterOptions { level: options.level }).map_err(write)?;
+    for (number, path) in state.iter().enumerate() {
+        state::archive(&mut writer, number as u32, path)?;
+    }
+    writer.flush_block().map_err(write)?;
+    Ok((writer, disk_state))
+}
+
 /// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
 /// to the server; or until SIGUSR1 comes, after which the server goes on unrecorded. `progress` is called a few times a second.
 ///
@@ -188,11 +206,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
 
     let partial = partial::path_of(&options.output);
     let write = |error| RecordError::Write { path: partial.display().to_string(), error };
-    let file = partial::create(&partial, options.replace).map_err(|error| write(error.into()))?;
-    let mut writer = Writer::new(file, &header, WriterOptions { level: options.level }).map_err(write)?;
-    for (number, path) in state.iter().enumerate() {
-        state::archive(&mut writer, number as u32, path)?;
-    }
+    let (writer, disk) = begin(&partial, options, &header, &state)?;
 
     let channel = Channel::to_record(&excluded, options.scope).map_err(system("make the channel to the server"))?;
     channel.hide(inode(&partial));
@@ -233,17 +247,11 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     })?;
 
     let end_input = pipe.map(|(_, end)| end).zip(options.end_input.clone());
+    disk.run_free();
     let mut recording = Recording {
         end_input,
-        objects: ServerObjects {
-            scans: channel.scans(),
-            excluded: header.excluded_objects.clone(),
-            loaded: Vec::new(),
-            late: Vec::new(),
-            unknown: None,
-            unsearched: Vec::new(),
-            raw_calls_trapped: false,
-        },
+        end: End { cut: Cut::default(), disk, by_disk: None },
+        objects: ServerObjects::new(channel.scans(), &header),
         channel,
         server,
         writer,
@@ -255,24 +263,28 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         beside: Vec::new(),
         follows_exec: options.scope.follow_exec,
         totals: Totals::default(),
-        cut: Cut::default(),
     };
-    let ended = recording.run(options.limit, &interrupt, progress).map_err(|broken| {
-        recording.end_server();
-        match (broken, recording.writer.flush_block()) {
-            (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => write(error),
-            (RunError::System(what, error), _) => RecordError::System { what, error },
-            (RunError::Channel(fault), Ok(())) => RecordError::Channel { path: partial.display().to_string(), fault },
+    let ended_at = options.limit.map(|limit| Instant::now() + limit);
+    let goes_on = |pid, interrupt, is_ours: bool| GoesOn::new(pid, interrupt, ended_at.filter(|_| is_ours));
+    let pid = recording.server.pid();
+    let ended = match recording.run(options.limit, &interrupt, progress) {
+        Ok(ended) => ended,
+        Err(RunError::Write(error)) if recording.lets_go() => {
+            return Ok(recording.so_far().broken(error, goes_on(pid, interrupt, true)));
         }
-    })?;
+        Err(broken) => return Err(recording.interrupted(broken, &partial)),
+    };
     if !recording.channel.attached() {
         let _ = fs::remove_file(&partial);
         let program = program.path.display().to_string();
         return Err(RecordError::NotAttached { program, exit: ended });
     }
-    let pid = recording.server.pid();
-    let mut report = recording.finish(ended, &state, options.pack, write)?;
-    report.goes_on = (ended == Exit::Cut).then(|| GoesOn::new(pid, interrupt));
+    let goes_on = (ended == Exit::Cut).then(|| goes_on(pid, interrupt, recording.end.by_disk.is_some()));
+    let so_far = recording.so_far();
+    let mut report = match (recording.finish(ended, &state, options.pack, write), goes_on) {
+        (Err(RecordError::Write { error, .. }), Some(goes_on)) => return Ok(so_far.broken(error, goes_on)),
+        (finished, goes_on) => RecordReport { goes_on, ..finished? },
+    };
     partial::complete(&partial, &options.output, options.replace)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
     // The demo is good all the same.
@@ -322,7 +334,8 @@ struct Recording {
     end_input: Option<(File, Vec<u8>)>,
     channel: Channel,
     server: Launched,
-    writer: Writer<File>,
+    writer: Writer<Disk<File>>,
+    end: End,
     merger: Merger,
     opened: Opened,
     started: Moment,
@@ -333,23 +346,14 @@ struct Recording {
     beside: Vec<String>,
     follows_exec: bool,
     totals: Totals,
-    cut: Cut,
 }
 
-/// Objects that the server has loaded, and what a search of them found.
-struct ServerObjects {
-    scans: Scans,
-    /// Beginnings of the names of objects whose calls are not the server's.
-    excluded: Vec<Vec<u8>>,
-    loaded: Vec<Loaded>,
-    /// Objects that were loaded while the server ran, of which it is not known yet whether they make system calls.
-    late: Vec<Loaded>,
-    /// Functions of the server's libc of which nothing is known, once that libc was seen.
-    unknown: Option<BTreeSet<String>>,
-    /// Objects that were not searched in time.
-    unsearched: Vec<PathBuf>,
-    /// The kernel reports raw system calls, from whatever object.
-    raw_calls_trapped: bool,
+/// Where the demo ends although the server goes on.
+struct End {
+    cut: Cut,
+    disk: DiskState,
+    /// What of the disk is the reason.
+    by_disk: Option<DiskEnd>,
 }
 
 /// Notes of a recording about itself.
@@ -403,7 +407,8 @@ impl Recording {
                     file_bytes: self.writer.file_bytes(),
                 });
             }
-            if self.cut.is_due(now, self.channel.attached()) {
+            self.look_at_disk(now);
+            if self.end.cut.is_due(now, self.channel.attached()) {
                 self.search_new_objects();
                 self.look_beside();
                 self.channel.end_recording();
@@ -412,7 +417,7 @@ impl Recording {
             }
             let signal = interrupt.take();
             if signal == Some(SIGUSR1) {
-                self.cut.request(now);
+                self.end.cut.request(now + FRAME_WITHIN);
             }
             if let Some(signal) = signal.filter(|&signal| signal != SIGUSR1) {
                 self.look_beside();
@@ -459,6 +464,52 @@ impl Recording {
             if gathered < 1 << 20 {
                 std::thread::sleep(IDLE);
             }
+        }
+    }
+
+    /// Ends the demo where the disk takes no more of it.
+    fn look_at_disk(&mut self, now: Instant) {
+        let Some(trouble) = self.end.disk.trouble().filter(|_| self.end.by_disk.is_none()) else { return };
+        let (end, within) = match trouble {
+            Trouble::Full => (DiskEnd::Full, Duration::ZERO),
+            Trouble::Slow(waiting_bytes) => (DiskEnd::Slow { waiting_bytes }, FRAME_WITHIN),
+        };
+        self.end.by_disk = Some(end);
+        self.end.cut.request(now + within);
+    }
+
+    /// Lets a server go on without being recorded; false if none runs.
+    fn lets_go(&mut self) -> bool {
+        let runs = self.channel.attached() && matches!(self.server.ended(), Ok(None));
+        if runs {
+            self.channel.end_recording();
+            self.server.let_go();
+        }
+        runs
+    }
+
+    /// What was recorded, of a demo that could not be completed.
+    fn so_far(&self) -> RecordReport {
+        RecordReport {
+            recorded_s: self.latest.ns_since(&self.started) as f64 / 1e9,
+            frames: self.writer.frames(),
+            outputs: self.totals.outputs,
+            output_bytes: self.totals.output_bytes,
+            file_bytes: self.writer.file_bytes(),
+            exit: Exit::Cut,
+            ..RecordReport::default()
+        }
+    }
+
+    /// Ends the server after a failure of the recording; returns what failed.
+    fn interrupted(&mut self, broken: RunError, partial: &Path) -> RecordError {
+        self.end_server();
+        self.end.disk.wait_again();
+        let path = partial.display().to_string();
+        match (broken, self.writer.flush_block()) {
+            (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => RecordError::Write { path, error },
+            (RunError::System(what, error), _) => RecordError::System { what, error },
+            (RunError::Channel(fault), Ok(())) => RecordError::Channel { path, fault },
         }
     }
 
@@ -510,94 +561,6 @@ impl Recording {
         }
     }
 
-    /// Answers a server that waits for it, in time.
-    fn search_objects(&mut self, request: ScanRequest) {
-        let code = objects::mapped_code(request.pid).unwrap_or_default();
-        let excluded: Vec<&[u8]> = self.objects.excluded.iter().map(Vec::as_slice).collect();
-        let found = objects::loaded_objects(&code);
-        let searched = search::search(&found, Some(Instant::now() + SEARCH));
-        let sites = objects::sites(&code, &searched, &excluded);
-        let unsearched = found.iter().filter(|object| !searched.contains_key(object.path.as_path()));
-        self.objects.unsearched.extend(unsearched.map(|object| object.path.clone()));
-        self.objects.unsearched.sort();
-        self.objects.unsearched.dedup();
-        let mut raw_calls = false;
-        if !request.loaded {
-            // What was not searched may make some.
-            let makes = |object: &Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
-            raw_calls = found.iter().any(|object| !is_ordinary(&object.path) && makes(object));
-            // Its calls cannot be distinguished from those of the server, and some of its threads are none of libc's.
-            if let Some(path) = found
-                .iter()
-                .map(|object| object.path.as_path())
-                .find(|path| searched.get(path).is_some_and(|found| found.sanitizer) && !is_excluded(path, &excluded))
-            {
-                raw_calls = false;
-                self.notes.missed.push(format!(
-                    "{} holds the runtime of a sanitizer: system calls that it makes by instructions of its own are \
-                     not recorded",
-                    path.display()
-                ));
-            }
-            self.objects.raw_calls_trapped |= raw_calls;
-        }
-        let left_out = self.objects.scans.answer(raw_calls, &sites);
-        if left_out > 0 {
-            self.notes.missed.push(format!(
-                "{left_out} instructions that read time, randomness or the CPU number from the processor exceed \
-                 the number that can be recorded"
-            ));
-        }
-        self.name_unknown(&found);
-        self.look_at_new(found, request.loaded);
-    }
-
-    /// Names functions of a libc that is not the one of the list, if an object that is new refers to them.
-    fn name_unknown(&mut self, found: &[Loaded]) {
-        if self.objects.unknown.is_none() {
-            let libc = found.iter().find(|object| object.path.ends_with("libc.so.6"));
-            self.objects.unknown = libc.map(|libc| calls::unknown(&libc.path));
-        }
-        let Some(unknown) = self.objects.unknown.as_ref().filter(|unknown| !unknown.is_empty()) else { return };
-        let new = found.iter().filter(|object| self.objects.loaded.binary_search(object).is_err());
-        for object in new.filter(|object| !is_ordinary(&object.path)) {
-            for name in calls::used(&object.path, unknown) {
-                self.notes.missed.push(format!(
-                    "{} refers to `{name}` of this libc, which prony does not know: what it brings from outside is not \
-                     recorded",
-                    object.path.display()
-                ));
-            }
-        }
-    }
-
-    /// Searches what the server has loaded since it started: plugins. It is too late to have their raw system calls
-    /// reported, so the objects are named.
-    fn search_new_objects(&mut self) {
-        let Some(&pid) = self.channel.processes().iter().find(|&&pid| pid > 0 && Launched::runs(pid)) else { return };
-        self.look_at_new(objects::loaded_objects(&objects::mapped_code(pid).unwrap_or_default()), true);
-    }
-
-    /// `late`: the objects were loaded while the server ran.
-    fn look_at_new(&mut self, mut new: Vec<Loaded>, late: bool) {
-        new.retain(|object| self.objects.loaded.binary_search(object).is_err());
-        self.objects.loaded.extend_from_slice(&new);
-        self.objects.loaded.sort();
-        if late && !self.objects.raw_calls_trapped {
-            self.objects.late.append(&mut new);
-        }
-        // What is not found yet is looked for with the next ones.
-        let found = search::search(&self.objects.late, Some(Instant::now()));
-        for (path, _) in found.iter().filter(|(_, found)| found.raw_calls) {
-            self.notes.missed.push(format!(
-                "{} was loaded while the server ran and contains system call instructions, which are not recorded",
-                path.display()
-            ));
-        }
-        let found: Vec<PathBuf> = found.into_keys().map(Path::to_owned).collect();
-        self.objects.late.retain(|object| !found.contains(&object.path) && object.path.exists());
-    }
-
     /// Takes what the threads have written into the demo; returns how many bytes it was.
     fn gather(&mut self, all: bool) -> Result<usize, RunError> {
         let merger = &mut self.merger;
@@ -605,7 +568,7 @@ impl Recording {
         self.latest = Moment::now();
         self.totals.raw_bytes += gathered as u64;
         let rate = self.started.rate(&self.latest);
-        let Recording { writer, opened, notes, totals, cut, .. } = self;
+        let Recording { writer, opened, notes, totals, end: End { cut, .. }, .. } = self;
         merger.take(all, |process, record| {
             if cut.is_made() {
                 return Ok(());
@@ -676,6 +639,10 @@ impl Recording {
                  did before, which is kept only with --processes-in-turn"
             ));
         }
+        self.end.disk.wait_again();
+        // No room is left for the content of files.
+        let limits =
+            if self.end.by_disk.is_some() { PackLimits { each_bytes: 0, all_bytes: 0, ..limits } } else { limits };
         let goes_on = ended == Exit::Cut;
         if let Some((input, _)) = self.end_input.take().filter(|_| goes_on) {
             // Closed, it would end a server that reads to the end of its input: it stays open as long as this process lives.
@@ -713,8 +680,10 @@ impl Recording {
             notes: self.notes.missed.drain(..).chain(self.notes.covered.drain(..)).collect(),
             ..Trailer::default()
         };
-        let (file, totals) = self.writer.finish(&trailer).map_err(&write)?;
-        file.sync_all().map_err(|error| write(error.into()))?;
+        let (disk, totals) = self.writer.finish(&trailer).map_err(&write)?;
+        // What was reserved behind the end is given back.
+        let complete = |file: File| file.set_len(totals.file_bytes).and_then(|()| file.sync_all());
+        disk.into_store().and_then(complete).map_err(|error| write(error.into()))?;
         Ok(RecordReport {
             recorded_s: duration_ns as f64 / 1e9,
             processes: u64::from(totals.processes),
@@ -726,6 +695,7 @@ impl Recording {
             file_bytes: totals.file_bytes,
             exit: ended,
             goes_on: None,
+            disk_end: self.end.by_disk,
             packed,
             warnings,
         })

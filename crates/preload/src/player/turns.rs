@@ -15,6 +15,7 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
+use crate::ending;
 use crate::state::{control, errno, leader, leader_index, set_errno};
 use crate::stuck::{LOOK, Stuck};
 use crate::thread::{PassThrough, Thread};
@@ -87,13 +88,13 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
         }
         let own = (*thread).slot;
         (*own).turn.store(turn, Ordering::Relaxed);
-        if leader().order.load(Ordering::Acquire) >= turn {
-            return;
+        if leader().order.load(Ordering::Acquire) < turn {
+            (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
+            (*own).record.store((*record).order, Ordering::Relaxed);
+            sleep_until(thread, turn);
+            (*own).call.store(NO_CALL, Ordering::Relaxed);
         }
-        (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
-        (*own).record.store((*record).order, Ordering::Relaxed);
-        sleep_until(thread, turn);
-        (*own).call.store(NO_CALL, Ordering::Relaxed);
+        ending::wait_under_tool();
     }
 }
 

@@ -25,6 +25,7 @@ fn recorded() -> RecordReport {
         file_bytes: 982_114,
         exit: ServerExit::Code(0),
         goes_on: None,
+        disk_end: None,
         packed: PackReport {
             files: 3,
             bytes: 4_112,

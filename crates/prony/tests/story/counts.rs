@@ -192,6 +192,41 @@ fn a_frame_that_runs_more_is_named_with_its_function() {
 }
 
 #[test]
+fn one_instruction_more_a_frame_is_found_in_one_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-one");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, more] =
+        [&["-g", "-DFRAMES"][..], &["-g", "-DFRAMES", "-DNOP"]].map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    let [old, more] = [old, more].map(|build| format!("{build} {port}"));
+    let found = scratch.prony(&["count", "story.demo", &old, &more, "--runs", "1", "--json"]).json();
+    let calls = found["builds"][0]["calls"].as_array().expect("a list");
+    let answers = calls.iter().find(|call| call["name"] == "sendto").expect("it answers")["calls"][0].clone();
+    let differing = found["comparisons"][0]["differing"].as_array().expect("a list");
+    // Besides what libc makes of the program's path.
+    let own: Vec<_> = differing.iter().filter(|one| one["object"] == "program").collect();
+    assert_eq!(own.len(), 1, "{differing:?}");
+    assert_eq!((&own[0]["symbol"], &own[0]["difference"]), (&"weigh".into(), &answers), "{differing:?}");
+}
+
+#[test]
+fn a_server_with_system_calls_past_libc_is_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-raw");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted.c", &["-DRAW"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "1", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.json()["builds"][0]["instructions"][0].as_u64() > Some(100_000));
+}
+
+#[test]
 fn a_server_that_becomes_another_user_is_counted() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-user");
@@ -253,4 +288,21 @@ fn what_handlers_threads_and_children_run_is_the_servers() {
     });
     assert_eq!(counts, [counts[0]; 4]);
     assert!(counts[0] >= answers * 3000 && counts[0].is_multiple_of(answers), "{counts:?} of {answers} answers");
+}
+
+#[test]
+fn what_threads_that_end_give_back_to_the_heap_is_there_for_the_next_turn() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-heap");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted_heap.c", &["-g", "-pthread"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "4", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let answer = output.json();
+    let counts = answer["builds"][0]["instructions"].as_array().expect("a list");
+    assert_eq!(counts.len(), 4);
+    assert!(counts.iter().all(|count| count == &counts[0]), "{counts:?}");
 }

@@ -15,6 +15,7 @@ mod counts;
 mod debug;
 mod debug_back;
 mod decoders;
+mod disk;
 mod exports;
 mod failures;
 mod games;

@@ -47,7 +47,8 @@ impl Rate {
 
     /// Nanoseconds from the start to `at` ticks.
     pub(crate) fn ns_until(&self, at: u64) -> u64 {
-        (u128::from(at.saturating_sub(self.start)) * u128::from(self.ns_a_tick) >> Rate::BITS) as u64
+        let ns = u128::from(at.saturating_sub(self.start)) * u128::from(self.ns_a_tick);
+        (ns >> Rate::BITS) as u64
     }
 }
 

@@ -34,6 +34,9 @@ struct Openings {
     updaters: BTreeSet<u16>,
 }
 
+/// Paths of which it is remembered that they were noted.
+const NOTED: usize = 4096;
+
 impl Opened {
     pub(crate) fn new(cwd: &Path) -> Opened {
         Opened {
@@ -71,7 +74,13 @@ impl Opened {
         match self.noted.get_mut(path) {
             Some(known) if known.contains(&opening) => return false,
             Some(known) => known.push(opening),
-            None => drop(self.noted.insert(path.to_vec(), vec![opening])),
+            None => {
+                // A server that gives each file a name of its own has nothing to gain, and records all day.
+                if self.noted.len() >= NOTED {
+                    self.noted.clear();
+                }
+                self.noted.insert(path.to_vec(), vec![opening]);
+            }
         }
         true
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A server without frames, or one whose clients are silent, is cut where it stands after this time.
-const FRAME_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const FRAME_WITHIN: Duration = Duration::from_secs(1);
 
 /// Place at which the demo ends although the server goes on.
 #[derive(Debug, Default)]
@@ -25,9 +25,12 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    pub(super) fn request(&mut self, now: Instant) {
-        if let Cut::NotRequested = self {
-            *self = Cut::Requested(now + FRAME_WITHIN);
+    /// The demo is to end with a frame, at this time at the latest.
+    pub(super) fn request(&mut self, latest: Instant) {
+        match self {
+            Cut::NotRequested => *self = Cut::Requested(latest),
+            Cut::Requested(until) => *until = latest.min(*until),
+            Cut::Made => {}
         }
     }
 

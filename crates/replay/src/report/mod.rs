@@ -11,8 +11,9 @@ pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 use crate::channel::{CallCount, Counted};
 use crate::files::pack::PackReport;
 use crate::server::goes_on::GoesOn;
-use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
+use prony_demo::{Exit, WriteError};
+use std::sync::Arc;
 
 /// Results of a recording: counts, exit status, warnings.
 #[derive(Debug, Clone, Default)]
@@ -37,16 +38,42 @@ pub struct RecordReport {
     pub exit: Exit,
     /// The server, where it goes on without being recorded.
     pub goes_on: Option<GoesOn>,
+    /// Why the recording ended before the server, if the disk is the reason.
+    pub disk_end: Option<DiskEnd>,
     /// Files in the demo that the server only read, and those left out.
     pub packed: PackReport,
     /// Warnings that qualify the demo.
     pub warnings: Vec<RecordWarning>,
 }
 
+/// What of the disk ended a recording; its server goes on.
+#[derive(Debug, Clone)]
+pub enum DiskEnd {
+    /// No room was left. The demo is complete up to there.
+    Full,
+    /// The disk was slower than the server. The demo is complete up to there.
+    Slow {
+        /// Number of bytes that waited to be written.
+        waiting_bytes: u64,
+    },
+    /// A write failed. The file has the name that it has while recording, and every block that was written before.
+    Broken(Arc<WriteError>),
+}
+
 /// Share of the recorded time from which on users notice that threads waited for their turn.
 const NOTICEABLE_WAIT: f64 = 0.01;
 
 impl RecordReport {
+    /// The same of a demo whose file could not be written further.
+    pub(crate) fn broken(self, error: WriteError, server: GoesOn) -> RecordReport {
+        RecordReport { disk_end: Some(DiskEnd::Broken(Arc::new(error))), goes_on: Some(server), ..self }
+    }
+
+    /// True if the demo could not be completed: its file has the name with `.partial`.
+    pub fn is_partial(&self) -> bool {
+        matches!(self.disk_end, Some(DiskEnd::Broken(_)))
+    }
+
     /// Seconds that threads waited for their turn, where that is noticed.
     pub fn noticeable_wait_s(&self) -> Option<f64> {
         let is_noticed = self.threads_waited_s >= NOTICEABLE_WAIT * self.recorded_s && self.threads_waited_s > 0.0;

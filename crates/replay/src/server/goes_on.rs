@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A server that goes on after its recording, as a child of this process.
 #[derive(Debug, Clone)]
@@ -16,11 +17,16 @@ pub struct GoesOn {
     pid: i32,
     /// Signals that came since the demo was cut are among those that it has.
     interrupt: Arc<Interrupt>,
+    /// When it is to be ended.
+    ends_at: Option<Instant>,
 }
 
+/// Time that a server has to end by itself after SIGTERM.
+const GRACE: Duration = Duration::from_secs(10);
+
 impl GoesOn {
-    pub(crate) fn new(pid: i32, interrupt: Interrupt) -> GoesOn {
-        GoesOn { pid, interrupt: Arc::new(interrupt) }
+    pub(crate) fn new(pid: i32, interrupt: Interrupt, ends_at: Option<Instant>) -> GoesOn {
+        GoesOn { pid, interrupt: Arc::new(interrupt), ends_at }
     }
 
     /// Kernel's id of the process.
@@ -28,14 +34,21 @@ impl GoesOn {
         self.pid
     }
 
-    /// Waits until it ends; passes SIGINT and SIGTERM on to it, and reaps what it leaves behind.
+    /// Waits until it ends; passes SIGINT and SIGTERM on to it, and reaps what it leaves behind. One that had a time limit is
+    /// ended then, which is [`Exit::Cut`].
     ///
     /// # Errors
     /// When the kernel has no descriptor for it.
     pub fn wait(&self) -> io::Result<Exit> {
         let server = Pid::from_raw(self.pid).ok_or(io::ErrorKind::NotFound)?;
         let process = pidfd_open(server, PidfdFlags::empty())?;
+        let mut requests =
+            self.ends_at.into_iter().flat_map(|end| [(end, Signal::TERM), (end + GRACE, Signal::KILL)]).peekable();
+        let is_cut = |ended| if self.ends_at.is_some_and(|end| Instant::now() >= end) { Exit::Cut } else { ended };
         loop {
+            if let Some((_, signal)) = requests.next_if(|(at, _)| Instant::now() >= *at) {
+                kill_process(server, signal)?;
+            }
             while let Some(signal) = self.interrupt.take() {
                 match signal {
                     SIGINT => kill_process(server, Signal::INT)?,
@@ -53,7 +66,7 @@ impl GoesOn {
             // Orphans of the server have become children of this process.
             while let Some((ended, status)) = wait(WaitOptions::NOHANG)? {
                 if ended == server {
-                    return Ok(exit_of(ExitStatus::from_raw(status.as_raw())));
+                    return Ok(is_cut(exit_of(ExitStatus::from_raw(status.as_raw()))));
                 }
             }
         }

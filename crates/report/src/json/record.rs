@@ -7,7 +7,7 @@ use prony_replay::{GoesOn, RecordReport, exit_text};
 use serde_json::json;
 
 use super::demo;
-use crate::text::record::warning;
+use crate::text::record::{disk_end, warning};
 
 /// JSON value of a recording. `ended_by_limit`: prony ended the server as its time was up.
 pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> serde_json::Value {
@@ -17,7 +17,7 @@ pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> ser
         ServerExit::Cut => (None, None),
     };
     json!({
-        "demo": output.to_string_lossy(),
+        "demo": if report.is_partial() { format!("{}.partial", output.display()) } else { output.display().to_string() },
         "recorded_s": report.recorded_s,
         "processes": report.processes,
         "records": report.records,
@@ -30,6 +30,7 @@ pub fn answer(output: &Path, report: &RecordReport, ended_by_limit: bool) -> ser
         "exit_code": exit_code,
         "exit_signal": exit_signal,
         "ended_by_limit": ended_by_limit,
+        "disk_end": report.disk_end.as_ref().map(|end| disk_end(output, end)),
         "goes_on_as_pid": report.goes_on.as_ref().map(GoesOn::pid),
         "packed": demo::pack::answer(&report.packed),
         "warnings": report.warnings.iter().map(warning).collect::<Vec<_>>(),

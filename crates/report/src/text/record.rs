@@ -1,9 +1,10 @@
 //! `prony record` in the terminal.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::Path;
 
-use prony_replay::{RecordReport, RecordWarning, exit_text};
+use prony_demo::WriteError;
+use prony_replay::{DiskEnd, RecordReport, RecordWarning, exit_text};
 use prony_text::{Untrusted, bytes, count, significant};
 
 use super::demo;
@@ -12,6 +13,12 @@ use super::demo;
 /// `ended_by_limit`: prony ended the server as its time was up.
 pub fn text(output: &Path, report: &RecordReport, ended_by_limit: bool) -> String {
     let mut out = String::new();
+    if report.is_partial() {
+        let recorded = significant(report.recorded_s);
+        let _ = writeln!(out, "{}.partial: recorded {recorded} s, as far as it was written", Untrusted::new(output));
+        goes_on(&mut out, report);
+        return out;
+    }
     let _ = writeln!(
         out,
         "{}: recorded {} s, {}, {}",
@@ -39,12 +46,36 @@ pub fn text(output: &Path, report: &RecordReport, ended_by_limit: bool) -> Strin
         );
     }
     let limit = if ended_by_limit { ", after the time of --for" } else { "" };
-    let _ = match &report.goes_on {
-        Some(server) => writeln!(out, "  the server goes on as process {} and is not recorded any more", server.pid()),
-        None => writeln!(out, "  the server {}{limit}", exit_text(report.exit)),
-    };
+    if report.goes_on.is_none() {
+        let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
+    }
+    goes_on(&mut out, report);
     demo::pack::lines(&mut out, &report.packed);
     out
+}
+
+fn goes_on(out: &mut String, report: &RecordReport) {
+    if let Some(server) = &report.goes_on {
+        let _ = writeln!(out, "  the server goes on as process {} and is not recorded any more", server.pid());
+    }
+}
+
+/// Why the disk ended the recording.
+pub fn disk_end(output: &Path, end: &DiskEnd) -> String {
+    match end {
+        DiskEnd::Full => "the recording ended before the server: no space is left on the disk".to_owned(),
+        DiskEnd::Slow { waiting_bytes } => format!(
+            "the recording ended before the server: the disk did not keep up, {} waited to be written",
+            bytes(*waiting_bytes)
+        ),
+        DiskEnd::Broken(error) => {
+            let error: &dyn Display = match &**error {
+                WriteError::Io(error) => error,
+                error => error,
+            };
+            format!("the recording ended before the server: cannot write {}.partial: {error}", output.display())
+        }
+    }
 }
 
 /// A warning in one sentence.

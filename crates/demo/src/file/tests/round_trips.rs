@@ -27,8 +27,9 @@ fn everything_that_was_written_comes_back() {
 
 #[test]
 fn a_record_that_is_pushed_at_a_time_has_that_time_and_nothing_else_changed() {
+    type Push<'a> = &'a dyn Fn(&mut Writer<Vec<u8>>, u16, &Record);
     let records = turn(1);
-    let demo = |push: &dyn Fn(&mut Writer<Vec<u8>>, u16, &Record)| {
+    let demo = |push: Push| {
         let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("a vector takes all");
         records.iter().for_each(|(process, record)| push(&mut writer, *process, record));
         writer.finish(&trailer()).expect("a vector takes all").0
