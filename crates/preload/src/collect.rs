@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[derive(Clone, Copy)]
 enum Request {
     /// Whether Valgrind is there, which every tool of it answers.
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     IsThere = 0x1001,
     /// Writes what was collected, and forgets it.
     Dump = 0x4354_0000,
@@ -29,6 +30,7 @@ enum Request {
 }
 
 /// True if Valgrind runs this program, with any of its tools.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn is_by_valgrind() -> bool {
     request(Request::IsThere) != 0
 }

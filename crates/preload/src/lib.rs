@@ -34,6 +34,7 @@ mod stuck;
 // What both know of the server.
 mod deferred;
 mod descriptors;
+mod ending;
 mod epoll;
 mod failures;
 mod file_times;
@@ -52,7 +53,6 @@ mod trap;
 // Replaying.
 mod player;
 // Threads and processes that come and go.
-mod ending;
 mod lifecycle;
 mod sharing;
 // Code that passes the hooks by.

@@ -440,6 +440,28 @@ fn a_trace_names_the_buffer_that_is_not_the_drivers_memory() {
     assert!(talk.starts_with("failed") && talk.contains(found), "{talk}");
 }
 
+/// Its queues work a second before it forwards: until then, no trace concludes anything from what does not come out.
+#[test]
+fn a_driver_that_begins_late_passes() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let source = r#"
+        #include "ixgbe.h"
+        #include <unistd.h>
+        static struct ixgbe *open_slowly(const char *address, struct ixgbe_options options) {
+            struct ixgbe *device = ixgbe_open(address, options);
+            sleep(1);
+            return device;
+        }
+        #define ixgbe_open open_slowly
+        #include "forwarder.c"
+        "#;
+    let program = build(&folder, "late", source);
+    let only = ["--only", "full-ring", "--only", "pool-exhaustion"];
+    let output = prony().args(["nic", "check"]).args(only).args(["--", &program]).output().expect("it was just built");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
 #[test]
 fn a_driver_that_loses_frames_is_a_finding() {
     let _turn = one_at_a_time();

@@ -250,8 +250,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     disk.run_free();
     let mut recording = Recording {
         end_input,
-        disk,
-        disk_end: None,
+        end: End { cut: Cut::default(), disk, by_disk: None },
         objects: ServerObjects::new(channel.scans(), &header),
         channel,
         server,
@@ -265,7 +264,6 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         follows_exec: options.scope.follow_exec,
         stamped: Vec::new(),
         totals: Totals::default(),
-        cut: Cut::default(),
     };
     let ended_at = options.limit.map(|limit| Instant::now() + limit);
     let goes_on = |pid, interrupt, is_ours: bool| GoesOn::new(pid, interrupt, ended_at.filter(|_| is_ours));
@@ -282,7 +280,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         let program = program.path.display().to_string();
         return Err(RecordError::NotAttached { program, exit: ended });
     }
-    let goes_on = (ended == Exit::Cut).then(|| goes_on(pid, interrupt, recording.disk_end.is_some()));
+    let goes_on = (ended == Exit::Cut).then(|| goes_on(pid, interrupt, recording.end.by_disk.is_some()));
     let so_far = recording.so_far();
     let mut report = match (recording.finish(ended, &state, options.pack, write), goes_on) {
         (Err(RecordError::Write { error, .. }), Some(goes_on)) => return Ok(so_far.broken(error, goes_on)),
@@ -338,9 +336,7 @@ struct Recording {
     channel: Channel,
     server: Launched,
     writer: Writer<Disk<File>>,
-    disk: DiskState,
-    /// Why the demo ends before the server, if the disk is the reason.
-    disk_end: Option<DiskEnd>,
+    end: End,
     merger: Merger,
     opened: Opened,
     started: Moment,
@@ -353,7 +349,14 @@ struct Recording {
     /// Bytes of the record that is being stamped.
     stamped: Vec<u8>,
     totals: Totals,
+}
+
+/// Where the demo ends although the server goes on.
+struct End {
     cut: Cut,
+    disk: DiskState,
+    /// What of the disk is the reason.
+    by_disk: Option<DiskEnd>,
 }
 
 /// Notes of a recording about itself.
@@ -408,7 +411,7 @@ impl Recording {
                 });
             }
             self.look_at_disk(now);
-            if self.cut.is_due(now, self.channel.attached()) {
+            if self.end.cut.is_due(now, self.channel.attached()) {
                 self.search_new_objects();
                 self.look_beside();
                 self.channel.end_recording();
@@ -417,7 +420,7 @@ impl Recording {
             }
             let signal = interrupt.take();
             if signal == Some(SIGUSR1) {
-                self.cut.request(now + FRAME_WITHIN);
+                self.end.cut.request(now + FRAME_WITHIN);
             }
             if let Some(signal) = signal.filter(|&signal| signal != SIGUSR1) {
                 self.look_beside();
@@ -469,13 +472,13 @@ impl Recording {
 
     /// Ends the demo where the disk takes no more of it.
     fn look_at_disk(&mut self, now: Instant) {
-        let Some(trouble) = self.disk.trouble().filter(|_| self.disk_end.is_none()) else { return };
+        let Some(trouble) = self.end.disk.trouble().filter(|_| self.end.by_disk.is_none()) else { return };
         let (end, within) = match trouble {
             Trouble::Full => (DiskEnd::Full, Duration::ZERO),
             Trouble::Slow(waiting_bytes) => (DiskEnd::Slow { waiting_bytes }, FRAME_WITHIN),
         };
-        self.disk_end = Some(end);
-        self.cut.request(now + within);
+        self.end.by_disk = Some(end);
+        self.end.cut.request(now + within);
     }
 
     /// Lets a server go on without being recorded; false if none runs.
@@ -504,7 +507,7 @@ impl Recording {
     /// Ends the server after a failure of the recording; returns what failed.
     fn interrupted(&mut self, broken: RunError, partial: &Path) -> RecordError {
         self.end_server();
-        self.disk.wait_again();
+        self.end.disk.wait_again();
         let path = partial.display().to_string();
         match (broken, self.writer.flush_block()) {
             (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => RecordError::Write { path, error },
@@ -567,7 +570,7 @@ impl Recording {
         let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
         self.totals.raw_bytes += gathered as u64;
-        let Recording { writer, opened, notes, started, latest, stamped, totals, cut, .. } = self;
+        let Recording { writer, opened, notes, started, latest, stamped, totals, end: End { cut, .. }, .. } = self;
         merger.take(all, |process, record| {
             if cut.is_made() {
                 return Ok(());
@@ -642,10 +645,10 @@ impl Recording {
                  did before, which is kept only with --processes-in-turn"
             ));
         }
-        self.disk.wait_again();
+        self.end.disk.wait_again();
         // No room is left for the content of files.
         let limits =
-            if self.disk_end.is_some() { PackLimits { each_bytes: 0, all_bytes: 0, ..limits } } else { limits };
+            if self.end.by_disk.is_some() { PackLimits { each_bytes: 0, all_bytes: 0, ..limits } } else { limits };
         let goes_on = ended == Exit::Cut;
         if let Some((input, _)) = self.end_input.take().filter(|_| goes_on) {
             // Closed, it would end a server that reads to the end of its input: it stays open as long as this process lives.
@@ -698,7 +701,7 @@ impl Recording {
             file_bytes: totals.file_bytes,
             exit: ended,
             goes_on: None,
-            disk_end: self.disk_end,
+            disk_end: self.end.by_disk,
             packed,
             warnings,
         })

@@ -279,6 +279,23 @@ impl<'a> Bench<'a> {
         (0..self.ports()).try_for_each(|port| self.exchange(port, frames))
     }
 
+    /// Waits until the driver forwards: its queues may work seconds before it does.
+    fn await_driver(&mut self) -> Step {
+        self.exchange_all(1)
+    }
+
+    /// Waits until one more frame comes out of those that entered a port.
+    fn expect_some(&mut self, port: usize) -> Step {
+        let (before, until) = (self.came_out(port), Instant::now() + PATIENCE);
+        while self.came_out(port) == before {
+            self.step(true)?;
+            if Instant::now() > until {
+                return found(format!("none of them came out in {} s", PATIENCE.as_secs()));
+            }
+        }
+        Ok(())
+    }
+
     /// Lets frames enter while the device sends nothing, until there were `frames` or the driver takes no more.
     fn jam(&mut self, ports: std::ops::Range<usize>, frames: u32) -> Step<Vec<u32>> {
         let mut entered = vec![0; ports.len()];

@@ -29,35 +29,37 @@ pub fn page_of_both(demo: &str, commands: [&str; 2], both: &SideBySide, version:
     let place = format!("record {}, frame {}: {}", thousands(found.record), thousands(found.frame), found.call);
     let body = html! {
         (head(&format!("{demo}: two builds"), &html! { (place) }))
-        (verdict(&claim))
-        (heading("Bytes", class_name(found.class)))
-        div class="both" {
-            div { h3 { "recorded" } pre { (hex(&found.window.expected)) "\n" (printable(&found.window.expected)) } }
-            div { h3 { "new build" } pre { (hex(&found.window.found)) "\n" (printable(&found.window.found)) } }
-        }
-        (heading("The call", "the stack that makes it, innermost first"))
-        div class="both" {
-            @for (title, command, side) in sides(commands, both) {
-                div { h3 { (title) " build " small { code { (command) } } } (stack(&side.stack)) }
+        main {
+            (verdict(&claim))
+            (heading("Bytes", class_name(found.class)))
+            div class="both" {
+                div { h3 { "recorded" } pre { (hex(&found.window.expected)) "\n" (printable(&found.window.expected)) } }
+                div { h3 { "new build" } pre { (hex(&found.window.found)) "\n" (printable(&found.window.found)) } }
             }
-        }
-        (values(&both.at_call))
-        (heading("Where the byte was computed", "its last change before the call"))
-        div class="both" {
-            @for (title, _, side) in sides(commands, both) {
-                div {
-                    h3 { (title) " build" }
-                    @match &side.write {
-                        Some((_, write)) => {
-                            p { (write_in_words(found.window.differing, write)) }
-                            @if let LastWrite::Written(written) = write { (stack(&written.stack)) }
+            (heading("The call", "the stack that makes it, innermost first"))
+            div class="both" {
+                @for (title, command, side) in sides(commands, both) {
+                    div { h3 { (title) " build " small { code { (command) } } } (stack(&side.stack)) }
+                }
+            }
+            (values(&both.at_call))
+            (heading("Where the byte was computed", "its last change before the call"))
+            div class="both" {
+                @for (title, _, side) in sides(commands, both) {
+                    div {
+                        h3 { (title) " build" }
+                        @match &side.write {
+                            Some((_, write)) => {
+                                p { (write_in_words(found.window.differing, write)) }
+                                @if let LastWrite::Written(written) = write { (stack(&written.stack)) }
+                            }
+                            None => p { "The byte is not among those that this build sends." }
                         }
-                        None => p { "The byte is not among those that this build sends." }
                     }
                 }
             }
+            (values(&both.at_write))
         }
-        (values(&both.at_write))
     };
     document(&format!("{demo}: two builds"), 0, (STYLE, &[]), version, &body)
 }
@@ -84,14 +86,14 @@ fn stack(frames: &[StackFrame]) -> Markup {
 fn values(values: &[DifferingValue]) -> Markup {
     html! {
         @if !values.is_empty() {
-            table {
+            div class="wide" { table {
                 thead { tr { th { "function" } th { "variable" } th { "old build" } th { "new build" } } }
                 tbody {
                     @for DifferingValue { function, name, values: [old, new] } in values {
                         tr { td { code { (function) } } td { code { (name) } } td { code { (old) } } td { code { (new) } } }
                     }
                 }
-            }
+            } }
         }
     }
 }
