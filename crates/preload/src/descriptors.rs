@@ -1,6 +1,7 @@
 //! Descriptors that belong to the recorded conversation, and their stand-ins during a replay.
 
 use super::failures;
+use super::own_words;
 use super::thread::{RECORDING, REPLAYING};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
@@ -62,6 +63,7 @@ pub fn is_answered(fd: i32) -> bool {
 pub fn set(fd: i32, kind: Kind) {
     if let Some(entry) = entry(fd) {
         entry.store(kind as u8, Ordering::Relaxed);
+        own_words::forget(fd);
         HIGHEST.fetch_max(fd, Ordering::Relaxed);
     }
 }
@@ -77,6 +79,7 @@ pub fn copy(from: i32, to: i32) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
     }
     HIGHEST.fetch_max(to, Ordering::Relaxed);
+    own_words::copied(from, to);
     super::epoll::copied(from, to);
 }
 

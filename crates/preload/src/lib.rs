@@ -39,6 +39,7 @@ mod epoll;
 mod failures;
 mod file_times;
 mod handlers;
+mod own_words;
 mod pids;
 mod programs;
 mod returned;

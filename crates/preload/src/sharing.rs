@@ -7,7 +7,7 @@
 
 use super::state::{self, control, mode};
 use super::thread::{RECORDING, Thread};
-use super::{baton, player, recorder};
+use super::{baton, own_words, player, recorder};
 use prony_demo::{Op, WAITS_ONLY};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +32,7 @@ pub unsafe fn before_fork(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
         if mode() != RECORDING {
+            own_words::end();
             share_as_recorded(thread);
         } else if state::shares_order() {
             baton::keep(thread);

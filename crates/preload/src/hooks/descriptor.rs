@@ -2,6 +2,7 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
+use super::super::own_words;
 use super::super::player::{self, CallResult};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -44,6 +45,7 @@ pub(super) unsafe fn pair(
                 descriptors::set_nonblocking(*to.add(at), nonblocking);
                 descriptors::set_internal(*to.add(at));
             }
+            own_words::made(*to, *to.add(1));
         }
         failed as c_int
     }

@@ -6,6 +6,7 @@ use super::super::epoll;
 use super::super::failures;
 use super::super::going_on::is_over;
 use super::super::notes;
+use super::super::own_words;
 use super::super::player::{self, CallResult, Sending, compare_address, compare_output};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -509,6 +510,10 @@ unsafe fn receive_several(
                 let peeks = flags & libc::MSG_PEEK != 0;
                 if content.len() > room && !peeks {
                     answer.lost(content.len(), room);
+                }
+                if !peeks && descriptors::is_internal(fd) {
+                    // The records of a replay are its own copy.
+                    own_words::read(fd, std::slice::from_raw_parts_mut(content.as_ptr().cast_mut(), content.len()));
                 }
                 let content = &content[..content.len().min(room)];
                 let cut = content.len() < head[0] as usize;

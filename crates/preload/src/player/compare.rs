@@ -1,7 +1,9 @@
 //! Sent bytes against recorded ones.
 
 use super::{CallResult, count};
+use crate::descriptors;
 use crate::halt;
+use crate::own_words;
 use crate::report::{self, Finding};
 use crate::ring::{Piece, emit_numbered};
 use crate::state::control;
@@ -42,6 +44,9 @@ pub unsafe fn compare_output(
     // SAFETY: the runs are buffers of the server that are as long as they say; the record is whole and in memory.
     unsafe {
         let expected = answer.part(PartKind::Out, message);
+        if descriptors::is_internal(fd) && own_words::sent(fd, expected, total, runs.clone()) {
+            return says_to_itself(thread, expected, runs);
+        }
         let length = expected.len().min(total);
         let mut at = 0;
         for (bytes, run) in runs.clone() {
@@ -66,6 +71,24 @@ pub unsafe fn compare_output(
         }
         count!(thread, outputs, 1);
         count!(thread, output_bytes, length as u64);
+    }
+}
+
+/// The build has written to a descriptor of which it has the other end, too.
+unsafe fn says_to_itself(thread: *mut Thread, expected: &[u8], runs: impl Iterator<Item = Run>) {
+    // SAFETY: the runs are as long as they say.
+    unsafe {
+        let mut rest = expected;
+        let is_equal = runs.into_iter().all(|(bytes, run)| {
+            let (now, later) = rest.split_at(run.min(rest.len()));
+            rest = later;
+            std::slice::from_raw_parts(bytes, now.len()) == now
+        });
+        count!(thread, outputs, 1);
+        match is_equal {
+            true => count!(thread, output_bytes, expected.len() as u64),
+            false => count!(thread, resynced, 1),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{CallResult, class, count, end_process, halt_at, next, number, replay_signal, step, taken};
 use crate::descriptors;
+use crate::own_words;
 use crate::pids;
 use crate::report::{self, Finding};
 use crate::state::{self, control, index, leader, slot};
@@ -188,6 +189,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
             match class(record) {
                 // A thread that was woken once more or less.
                 Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
+                    own_words::lose((*record).fd);
                     count!(thread, resynced, 1);
                 }
                 Some(Class::Output) if compare::is_tolerant() => {
@@ -273,6 +275,7 @@ pub(super) unsafe fn without_record(
             _ => {}
         }
         if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {
+            own_words::lose(fd);
             return without(thread, i64::from((*thread).offered));
         }
         if op.class() == Class::Output {
