@@ -164,14 +164,15 @@ pub unsafe fn sent(fd: i32, recorded: &[u8], total: usize, runs: impl Iterator<I
 }
 
 /// The build reads `recorded` from a descriptor: what it wrote itself takes the place of what was recorded.
-pub fn read(fd: i32, recorded: &mut [u8]) {
+/// `peeks`: it will read the same once more.
+pub fn read(fd: i32, recorded: &mut [u8], peeks: bool) {
     let Some(end) = end_of(fd) else { return };
     with(|words| {
         let begin = words.streams[end].read;
-        words.streams[end].read = begin + recorded.len() as u64;
+        words.streams[end].read += if peeks { 0 } else { recorded.len() as u64 };
         let mut at = 0;
         while at < words.used {
-            if words.differences[at].end == end as u16 && words.give(at, begin, recorded) {
+            if words.differences[at].end == end as u16 && words.give(at, begin, recorded) && !peeks {
                 words.used -= 1;
                 words.differences[at] = words.differences[words.used];
             } else {

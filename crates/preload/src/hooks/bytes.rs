@@ -5,6 +5,7 @@ use super::super::descriptors::{Kind, is_recorded, kind};
 use super::super::failures::at_descriptor;
 use super::super::going_on::is_over;
 use super::super::notes;
+use super::super::own_words;
 use super::super::player::{self, count};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -217,6 +218,7 @@ hooks! {
         if !is_recorded(to) {
             return at_descriptor(c"sendfile", to, real::sendfile(to, from, at, count));
         }
+        lose_places(&[to]);
         let place = if at.is_null() { None } else { Some(wide(*at)) };
         let sent = sent_from_file(to, from, place, count, || real::sendfile(to, from, at, count));
         if !at.is_null() {
@@ -235,6 +237,7 @@ hooks! {
         count: size_t,
         flags: libc::c_uint,
     ) -> ssize_t {
+        lose_places(&[from, to]);
         match (is_recorded(from), is_recorded(to)) {
             (false, false) => at_descriptor(c"splice", from, real::splice(from, from_at, to, to_at, count, flags)),
             (false, true) => {
@@ -258,6 +261,7 @@ hooks! {
         if !is_recorded(from) && !is_recorded(to) {
             return at_descriptor(c"tee", from, real::tee(from, to, count, flags));
         }
+        lose_places(&[from, to]);
         say_moved();
         moved(Op::Tee, to, count, || real::tee(from, to, count, flags))
     }
@@ -375,6 +379,11 @@ unsafe fn received_into_file(from: c_int, to: c_int, to_at: *mut i64, count: siz
 unsafe fn moved(op: Op, to: c_int, count: size_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
     // SAFETY: there are no pieces.
     unsafe { recorded(op, to, byte_count(count), real, |_| [], |answer| answer.within(count)) }
+}
+
+/// The kernel moves bytes into a pipe, or out of it, that are not seen.
+fn lose_places(fds: &[c_int]) {
+    fds.iter().for_each(|&fd| own_words::lose(fd));
 }
 
 static MOVED_SAID: AtomicBool = AtomicBool::new(false);

@@ -8,6 +8,7 @@ use super::super::epoll;
 use super::super::failures::{at_descriptor, at_path};
 use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
+use super::super::own_words;
 use super::super::pids;
 use super::super::player::{self, CallResult};
 use super::super::programs::{self, Unloadable};
@@ -613,6 +614,7 @@ hooks! {
         if follows && !command.is_null() {
             return system_followed(command);
         }
+        own_words::end();
         recorded(
             Op::System,
             -1,

@@ -359,6 +359,12 @@ unsafe fn each_descriptor(message: *const msghdr, mut each: impl FnMut(c_int)) {
     }
 }
 
+/// Another process has the descriptor from now on, too.
+fn given_away(fd: c_int) {
+    epoll::sent(fd);
+    own_words::lose(fd);
+}
+
 fn is_file(fd: c_int) -> bool {
     // SAFETY: all zero is a valid answer, which lives across the call.
     unsafe {
@@ -511,9 +517,10 @@ unsafe fn receive_several(
                 if content.len() > room && !peeks {
                     answer.lost(content.len(), room);
                 }
-                if !peeks && descriptors::is_internal(fd) {
+                if descriptors::is_internal(fd) {
                     // The records of a replay are its own copy.
-                    own_words::read(fd, std::slice::from_raw_parts_mut(content.as_ptr().cast_mut(), content.len()));
+                    let own = std::slice::from_raw_parts_mut(content.as_ptr().cast_mut(), content.len());
+                    own_words::read(fd, own, peeks);
                 }
                 let content = &content[..content.len().min(room)];
                 let cut = content.len() < head[0] as usize;
@@ -764,7 +771,7 @@ hooks! {
         if vetted::is_refused_message(message) {
             return real::sendmsg(fd, message, flags);
         }
-        each_descriptor(message, epoll::sent);
+        each_descriptor(message, given_away);
         let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen);
         sent(
             Op::Sendmsg,
@@ -782,7 +789,7 @@ hooks! {
         let (thread, recording) = enter();
         let count = (count as usize).min(MESSAGES);
         for at in 0..count {
-            each_descriptor(&(*messages.add(at)).msg_hdr, epoll::sent);
+            each_descriptor(&(*messages.add(at)).msg_hdr, given_away);
         }
         let value;
         if recording {

@@ -409,9 +409,10 @@ pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize, flag
         let head = answer.head.cast_mut();
         let whole = answer.part(PartKind::In, 0);
         let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
-        if given == 0 && descriptors::is_internal(fd) && flags & libc::MSG_PEEK == 0 {
+        if given == 0 && descriptors::is_internal(fd) {
             // The records of a replay are its own copy.
-            own_words::read(fd, std::slice::from_raw_parts_mut(whole.as_ptr().cast_mut(), whole.len()));
+            let own = std::slice::from_raw_parts_mut(whole.as_ptr().cast_mut(), whole.len());
+            own_words::read(fd, own, flags & libc::MSG_PEEK != 0);
         }
         let rest = &whole[given.min(whole.len())..];
         let bytes = &rest[..rest.len().min(room)];
