@@ -2,18 +2,10 @@
  *
  *   own_words PORT
  *
- * Built with -DPADDING, the same functions lie elsewhere.
+ * Built with -falign-functions=1024, the same functions lie elsewhere.
  */
 #include "questions.h"
 #include <pthread.h>
-
-#ifdef PADDING
-__attribute__((used, noinline)) static int padding(int number) {
-    volatile int sum = number;
-    for (int round = 0; round < 100; round++) sum += round * number;
-    return sum;
-}
-#endif
 
 struct job {
     unsigned (*function)(const unsigned *);

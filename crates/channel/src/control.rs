@@ -267,6 +267,8 @@ pub struct Thread {
     pub ring_bytes: AtomicU32,
     /// Replay: its number in the list of turns.
     pub owner: AtomicU32,
+    /// Recording: nanoseconds that threads of this slot waited for room in their rings.
+    pub room_awaited_ns: AtomicU64,
     /// Ring: bytes written so far. Alone on its line with what the writer writes.
     pub head: Line<AtomicU64>,
     /// Ring: bytes read so far.
@@ -278,7 +280,7 @@ pub struct Thread {
 }
 
 layout!(Thread, 576, {
-    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, owner: 44, head: 64, tail: 128,
+    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, owner: 44, room_awaited_ns: 48, head: 64, tail: 128,
     counts: 192, feed: 320,
 });
 

@@ -202,7 +202,7 @@ unsafe fn take(thread: *mut Thread) {
     unsafe {
         let (process, name) = (leader(), name(thread));
         if !take_free(process, name) {
-            let since = nanoseconds();
+            let since = state::nanoseconds();
             let had_soon = (0..SPINS).any(|_| {
                 std::hint::spin_loop();
                 take_free(process, name)
@@ -210,7 +210,7 @@ unsafe fn take(thread: *mut Thread) {
             if !had_soon {
                 wait_for_it(process, name, &*(*thread).slot);
             }
-            process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
+            process.waited_ns.fetch_add(state::nanoseconds().saturating_sub(since), Ordering::Relaxed);
         }
         process.passed.fetch_add(1, Ordering::Relaxed);
     }
@@ -256,15 +256,7 @@ fn wait_for_it(process: &channel::Process, name: u32, own: &channel::Thread) {
 
 /// Time of `CLOCK_MONOTONIC` in microseconds, which starts again each 71 minutes.
 fn microseconds() -> u32 {
-    (nanoseconds() / 1000) as u32
-}
-
-/// Time of `CLOCK_MONOTONIC` in nanoseconds.
-fn nanoseconds() -> u64 {
-    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes the time into `now`.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    (state::nanoseconds() / 1000) as u32
 }
 
 /// Wakes threads that sleep for a change of the word; returns their number.

@@ -83,6 +83,11 @@ fn end_of(fd: i32) -> Option<usize> {
     (end / 2 >= FIRST_OWN.load(Ordering::Relaxed)).then_some(usize::from(end))
 }
 
+/// True if the descriptor is an end of a stream of which the process has both.
+pub fn is_end(fd: i32) -> bool {
+    end_of(fd).is_some()
+}
+
 fn set(fd: i32, end: u16) {
     if let Some(place) = usize::try_from(fd).ok().and_then(|fd| ENDS.get(fd)) {
         place.store(end, Ordering::Relaxed);

@@ -363,6 +363,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
         let live = std::mem::replace(&mut (*thread).live, super::thread::PASS_THROUGH);
         let mut rounds = 0u32;
         (*(*thread).slot).waiting.store(Waiting::Reader, Ordering::Relaxed);
+        let since = state::nanoseconds();
         loop {
             (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);
             if (*thread).head + size as u64 <= (*thread).tail_seen + RING_BYTES as u64 {
@@ -379,6 +380,8 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
                 (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
             }
         }
+        let awaited_ns = state::nanoseconds().saturating_sub(since);
+        (*(*thread).slot).room_awaited_ns.fetch_add(awaited_ns, Ordering::Relaxed);
         (*(*thread).slot).waiting.store(Waiting::Nothing, Ordering::Relaxed);
         (*thread).live = live;
         super::state::set_errno(errno);

@@ -31,8 +31,8 @@ fn shares_with_children() -> bool {
 pub unsafe fn before_fork(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
+        own_words::end();
         if mode() != RECORDING {
-            own_words::end();
             share_as_recorded(thread);
         } else if state::shares_order() {
             baton::keep(thread);

@@ -2,16 +2,17 @@
 
 mod disk;
 mod objects;
+mod pace;
 pub(crate) mod stop;
 
 use crate::channel::merge::Merger;
-use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope};
+use crate::channel::{Channel, DrainError, Drained, Fault, Moment, RecordScope};
 use crate::files::known::KnownDemos;
 use crate::files::manifest::Opened;
 use crate::files::pack::{self, PackLimits};
 use crate::files::partial;
 use crate::files::state::{self, StateError};
-use crate::report::{DiskEnd, Progress, RecordReport, RecordWarning};
+use crate::report::{DiskEnd, Progress, RecordCost, RecordReport, RecordWarning};
 use crate::server::environment;
 use crate::server::facts::describe_machine;
 use crate::server::goes_on::{GoesOn, exit_of};
@@ -21,6 +22,7 @@ use crate::server::library::{self, Libraries};
 use crate::server::program::{self, Program, ProgramError};
 use disk::{Disk, DiskState, Trouble};
 use objects::{SEARCH, ServerObjects};
+use pace::Pace;
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer, note_text};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::{Interrupt, signal_name};
@@ -256,6 +258,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         server,
         writer,
         merger: Merger::default(),
+        pace: Pace::new(options.level),
         opened: Opened::new(&cwd),
         started,
         latest: started,
@@ -337,6 +340,7 @@ struct Recording {
     writer: Writer<Disk<File>>,
     end: End,
     merger: Merger,
+    pace: Pace,
     opened: Opened,
     started: Moment,
     latest: Moment,
@@ -390,12 +394,14 @@ impl Recording {
         // The signal that ends the processes which the first one leaves behind.
         let mut last_request = None;
         let mut ended = None;
+        let mut has_rested = true;
         loop {
             if let Some(request) = self.objects.scans.wanted() {
                 self.search_objects(request);
             }
             let gathered = self.gather(false)?;
             let now = Instant::now();
+            self.writer.set_level(self.pace.level(now, gathered.bytes, gathered.fullest, has_rested))?;
             if now >= block_at {
                 self.writer.flush_block()?;
                 self.search_new_objects();
@@ -461,7 +467,8 @@ impl Recording {
                 self.gather(true)?;
                 return Ok(exit_of(status));
             }
-            if gathered < 1 << 20 {
+            has_rested = gathered.bytes < 1 << 20;
+            if has_rested {
                 std::thread::sleep(IDLE);
             }
         }
@@ -497,6 +504,7 @@ impl Recording {
             output_bytes: self.totals.output_bytes,
             file_bytes: self.writer.file_bytes(),
             exit: Exit::Cut,
+            cost: self.cost(),
             ..RecordReport::default()
         }
     }
@@ -561,12 +569,12 @@ impl Recording {
         }
     }
 
-    /// Takes what the threads have written into the demo; returns how many bytes it was.
-    fn gather(&mut self, all: bool) -> Result<usize, RunError> {
+    /// Takes what the threads have written into the demo; returns how much it was.
+    fn gather(&mut self, all: bool) -> Result<Drained, RunError> {
         let merger = &mut self.merger;
         let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
-        self.totals.raw_bytes += gathered as u64;
+        self.totals.raw_bytes += gathered.bytes as u64;
         let rate = self.started.rate(&self.latest);
         let Recording { writer, opened, notes, totals, end: End { cut, .. }, .. } = self;
         merger.take(all, |process, record| {
@@ -601,6 +609,17 @@ impl Recording {
         Ok(gathered)
     }
 
+    /// What the recording cost while the server ran.
+    fn cost(&self) -> RecordCost {
+        RecordCost {
+            threads_waited_s: self.channel.threads_waited().as_secs_f64(),
+            room_awaited_s: self.channel.room_awaited().as_secs_f64(),
+            recorder_cpu_s: self.pace.cpu_time().as_secs_f64(),
+            record_bytes: self.totals.raw_bytes,
+            fast_bytes: self.pace.fast_bytes,
+        }
+    }
+
     fn finish(
         mut self,
         ended: Exit,
@@ -609,6 +628,7 @@ impl Recording {
         write: impl Fn(WriteError) -> RecordError,
     ) -> Result<RecordReport, RecordError> {
         let duration_ns = self.latest.ns_since(&self.started);
+        let cost = self.cost();
         let written = self.opened.written_elsewhere(state);
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
         once_each(&mut self.notes.missed);
@@ -691,7 +711,7 @@ impl Recording {
             frames: totals.frames,
             outputs: self.totals.outputs,
             output_bytes: self.totals.output_bytes,
-            threads_waited_s: self.channel.threads_waited().as_secs_f64(),
+            cost,
             file_bytes: totals.file_bytes,
             exit: ended,
             goes_on: None,

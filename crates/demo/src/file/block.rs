@@ -92,6 +92,7 @@ fn limit(what: &'static str, found: usize, limit: usize) -> Result<(), BlockProb
 /// Packs columns into blocks; keeps its compressor and buffer from block to block.
 pub(crate) struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
+    level: i32,
     block: Vec<u8>,
     /// Room for a compressed column.
     packed: Vec<u8>,
@@ -104,7 +105,16 @@ impl Packer {
         // The block's own checksum covers the column, and its size stands in the column table.
         compressor.include_checksum(false)?;
         compressor.include_contentsize(false)?;
-        Ok(Packer { compressor, block: Vec::new(), packed: Vec::new(), number: 0 })
+        Ok(Packer { compressor, level, block: Vec::new(), packed: Vec::new(), number: 0 })
+    }
+
+    /// Compresses with this level from now on.
+    pub(crate) fn set_level(&mut self, level: i32) -> io::Result<()> {
+        if level != self.level {
+            self.compressor.set_compression_level(level)?;
+            self.level = level;
+        }
+        Ok(())
     }
 
     /// Number of the next block.

@@ -24,7 +24,7 @@ pub(crate) const STATE_PLACE_COLUMN: u16 = 2;
 /// Options for writing a demo.
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
-    /// Level of zstd, 1 to 22.
+    /// Level of zstd: 1 to 22, or negative ones, which are faster.
     pub level: i32,
 }
 
@@ -145,6 +145,14 @@ impl<W: Write> Writer<W> {
             self.end_records()?;
         }
         Ok(())
+    }
+
+    /// Compresses with this level of zstd from now on.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`]: zstd has no such level.
+    pub fn set_level(&mut self, level: i32) -> Result<(), WriteError> {
+        Ok(self.packer.set_level(level)?)
     }
 
     /// Ends the block of records and flushes the stream, so that a cut loses at most what comes later.

@@ -73,6 +73,23 @@ pub unsafe fn leave(thread: *mut Thread) {
 /// Runs a real call that may block: a handler may run while it does, and other threads.
 #[inline(always)]
 pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnce() -> T) -> T {
+    let pass = || {
+        // SAFETY: the caller passes the block that `enter` returned.
+        unsafe {
+            if may_block(op, fd) {
+                baton::give(thread);
+            } else if matches!(op.class(), Class::Input | Class::Output) {
+                baton::lend(thread);
+            }
+        }
+    };
+    // SAFETY: the same.
+    unsafe { interruptible(thread, pass, real) }
+}
+
+/// Runs a real call, after `pass`, during which a handler may run.
+#[inline(always)]
+pub unsafe fn interruptible<T>(thread: *mut Thread, pass: impl FnOnce(), real: impl FnOnce() -> T) -> T {
     if state::is_over() {
         return real();
     }
@@ -84,11 +101,7 @@ pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnc
             signals::deliver_before(thread);
             (*thread).blocking = true;
         }
-        if may_block(op, fd) {
-            baton::give(thread);
-        } else if matches!(op.class(), Class::Input | Class::Output) {
-            baton::lend(thread);
-        }
+        pass();
         let value = real();
         (*thread).blocking = false;
         value

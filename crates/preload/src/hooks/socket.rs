@@ -11,10 +11,10 @@ use super::super::player::{self, CallResult, Sending, compare_address, compare_o
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
-use super::super::thread::Thread;
+use super::super::thread::{PassThrough, Thread};
 use super::super::vetted;
 use super::super::widths::plain::timespec;
-use super::{blocking, byte_count, enter, leave, recorded, recorded_plain};
+use super::{blocking, byte_count, enter, interruptible, leave, recorded, recorded_plain};
 use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
@@ -253,7 +253,11 @@ pub(super) unsafe fn sent(
         let (thread, recording) = enter();
         let value;
         if recording {
-            value = blocking(thread, op, fd, real);
+            value = match is_said_at_once(fd, total) {
+                // Who reads it goes on behind this record.
+                true => interruptible(thread, || (), real),
+                false => blocking(thread, op, fd, real),
+            };
             let errno = errno();
             let pieces = [
                 Piece::some(PartKind::Addr, address.cast(), address_length as usize),
@@ -275,6 +279,22 @@ pub(super) unsafe fn sent(
         leave(thread);
         value
     }
+}
+
+/// True if this many bytes go at once into a stream of which the process has both ends.
+fn is_said_at_once(fd: c_int, total: usize) -> bool {
+    if !own_words::is_end(fd) {
+        return false;
+    }
+    // A pipe that is writable has room for this many.
+    descriptors::is_nonblocking(fd) || total <= libc::PIPE_BUF && is_writable(fd)
+}
+
+fn is_writable(fd: c_int) -> bool {
+    let _pass_through = PassThrough::enter();
+    let mut polled = libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the structure lives across the call.
+    unsafe { libc::poll(&mut polled, 1, 0) == 1 && polled.revents & libc::POLLOUT != 0 }
 }
 
 /// Answers an output, which has to be the recorded one.

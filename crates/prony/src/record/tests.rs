@@ -1,6 +1,6 @@
 use clap::Parser;
 
-use prony_replay::{LeaveOutReason, LeftOut, PackReport, RecordWarning};
+use prony_replay::{LeaveOutReason, LeftOut, PackReport, RecordCost, RecordWarning};
 
 use super::*;
 use crate::cli::{Cli, Verb};
@@ -21,7 +21,7 @@ fn recorded() -> RecordReport {
         frames: 1312,
         outputs: 5213,
         output_bytes: 412_881,
-        threads_waited_s: 0.0,
+        cost: RecordCost { recorder_cpu_s: 0.31, record_bytes: 52_014_552, ..RecordCost::default() },
         file_bytes: 982_114,
         exit: ServerExit::Code(0),
         goes_on: None,
@@ -50,11 +50,15 @@ fn a_recording_says_what_it_left() {
     insta::assert_snapshot!("recorded_json", serde_json::to_string_pretty(&answer).expect("plain values"));
     let several = RecordReport { processes: 3, ..recorded() };
     assert!(text::record::text(args.output(), &several, false).contains("318,204 calls of 3 processes"));
-    let waited = RecordReport { threads_waited_s: 4.2, ..recorded() };
-    assert!(
-        text::record::text(args.output(), &waited, false)
-            .contains("threads were ready and waited for their turn: 4.20 s in total")
-    );
+    let cost = RecordCost { threads_waited_s: 4.2, room_awaited_s: 0.25, fast_bytes: 13_003_638, ..recorded().cost };
+    let said = text::record::text(args.output(), &RecordReport { cost, ..recorded() }, false);
+    for line in [
+        "threads were ready and waited for their turn: 4.20 s in total",
+        "25.0 % of the records were compressed less",
+        "threads waited for prony to take their records: 0.250 s in total",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::habits::ask;
 use crate::proof::{Flip, prove};
 use prony_testing::CommandOutput;
-use prony_testing::recording::{Server, Stop, record};
+use prony_testing::recording::{Server, Stop, record, record_with, replay};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 /// Flags for every server of `subjects/calls`: `-m32` makes all of them programs of i386.
@@ -183,4 +184,22 @@ fn a_pool_of_cpp_threads_on_one_socket_replays_identically() {
     });
     assert!(answered > 500, "{answered} datagrams were answered");
     prove(&scratch, &demo, Flip::input(|number| number.ends_with(b"000").then_some(0)));
+}
+
+#[test]
+fn a_build_that_passes_addresses_to_its_own_threads_is_identical() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("own-words");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, other] = [&[][..], &["-falign-functions=1024"]].map(|flags| compiled(&scratch, "own_words.c", flags));
+    let server = Server::new([old.as_str(), &port]);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| ask(address, stop));
+    assert!(demo.exists(), "the recording left no demo: {recording}");
+    let answer = replay(&scratch, &demo, &[], &[other, port.clone()]);
+    answer.assert_identical();
+    assert!(answer.number("resynced") >= 30, "an address each time: {answer}");
+    let same = replay(&scratch, &demo, &[], &[old, port]);
+    same.assert_identical();
+    assert_eq!(same.number("resynced"), 0, "{same}");
 }

@@ -139,27 +139,6 @@ fn a_build_that_reads_the_clock_more_often_is_identical() {
 }
 
 #[test]
-fn a_build_that_passes_addresses_to_its_own_threads_is_identical() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("own-words");
-    let address = free_address();
-    let port = address.port().to_string();
-    let [old, other] =
-        [&["-pthread"][..], &["-pthread", "-DPADDING"]].map(|flags| compiled(&scratch, "own_words.c", flags));
-    let (recording, demo) = record_with(&scratch, &Server::new([old.as_str(), &port]), &[], |stop| {
-        assert!(ask(address, ANSWERS, stop), "the server answers");
-        quit(address);
-    });
-    assert!(demo.exists(), "the recording left no demo: {recording}");
-    let answer = replay(&scratch, &demo, &[], &[other, port.clone()]);
-    answer.assert_identical();
-    assert!(answer.number("resynced") >= u64::from(ANSWERS), "an address each time: {answer}");
-    let same = replay(&scratch, &demo, &[], &[old, port]);
-    same.assert_identical();
-    assert_eq!(same.number("resynced"), 0, "{same}");
-}
-
-#[test]
 fn a_thread_that_starves_is_named_and_the_result_is_not_trusted() {
     let _turn = Turn::take();
     let story = story("starvation");

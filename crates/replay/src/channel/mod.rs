@@ -23,7 +23,7 @@ use prony_channel::{
 pub use readings::{CallCount, Counted};
 pub(crate) use readings::{Divergence, FailedCall, RealResult, ThreadState};
 pub use rings::Fault;
-pub(crate) use rings::{DrainError, Run};
+pub(crate) use rings::{DrainError, Drained, Run};
 use rustix::fs::FallocateFlags;
 pub(crate) use scans::{ScanRequest, Scans};
 use std::fs::File;

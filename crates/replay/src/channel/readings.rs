@@ -85,6 +85,11 @@ impl Channel {
         Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())
     }
 
+    /// Time that recorded threads waited for room in their rings, summed over all threads.
+    pub(crate) fn room_awaited(&self) -> Duration {
+        Duration::from_nanos(self.thread_slots().map(|thread| thread.room_awaited_ns.load(Ordering::Relaxed)).sum())
+    }
+
     /// Slots of the processes so far.
     fn slots(&self) -> &[Process] {
         let used = self.control().processes_used.load(Ordering::Acquire) as usize;

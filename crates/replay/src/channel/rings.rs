@@ -53,6 +53,14 @@ pub(crate) struct Run<'a> {
     length: usize,
 }
 
+/// What the rings held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Drained {
+    pub(crate) bytes: usize,
+    /// Share of its ring that the thread with the fullest one had filled.
+    pub(crate) fullest: f64,
+}
+
 impl Run<'_> {
     /// Copies them behind what is there.
     pub(crate) fn append_to(&self, bytes: &mut Vec<u8>) {
@@ -62,15 +70,15 @@ impl Run<'_> {
 
 impl Channel {
     /// Hands out what the threads have written since the last time, in runs of whole or cut
-    /// records: index of the process, that of the process in whose order it stands, slot of the thread, bytes. Returns how many bytes it was.
+    /// records: index of the process, that of the process in whose order it stands, slot of the thread, bytes.
     ///
     /// # Errors
     /// When a ring cannot be mapped, or the server has written over what the library says of it.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, u32, usize, Run)) -> Result<usize, DrainError> {
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, u32, usize, Run)) -> Result<Drained, DrainError> {
         let Channel { memory, control, rings, tails, .. } = self;
         let control = control.control();
         let used = control.thread_slots_used.load(Ordering::Acquire) as usize;
-        let mut total = 0;
+        let mut drained = Drained { bytes: 0, fullest: 0.0 };
         let slots = control.threads.iter().zip(tails).zip(rings).take(used).enumerate();
         for (place, ((slot, known_tail), mapped)) in slots {
             let head = slot.head.0.load(Ordering::Acquire);
@@ -106,8 +114,9 @@ impl Channel {
             each(process, leader, place, Run { ring, start, length: length as usize });
             *known_tail = head;
             slot.tail.0.store(head, Ordering::Release);
-            total += length as usize;
+            drained.bytes += length as usize;
+            drained.fullest = drained.fullest.max(length as f64 / ring_bytes as f64);
         }
-        Ok(total)
+        Ok(drained)
     }
 }

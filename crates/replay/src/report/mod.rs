@@ -30,8 +30,8 @@ pub struct RecordReport {
     pub outputs: u64,
     /// Number of bytes that those calls sent.
     pub output_bytes: u64,
-    /// Seconds that threads were ready and waited for their turn, all of them together.
-    pub threads_waited_s: f64,
+    /// What the recording cost.
+    pub cost: RecordCost,
     /// Size of the demo file, in bytes.
     pub file_bytes: u64,
     /// Exit status or signal of the server; [`Exit::Cut`] where it goes on.
@@ -44,6 +44,21 @@ pub struct RecordReport {
     pub packed: PackReport,
     /// Warnings that qualify the demo.
     pub warnings: Vec<RecordWarning>,
+}
+
+/// What a recording cost: waits of the server, and CPU time of the recorder.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RecordCost {
+    /// Seconds that threads were ready and waited for their turn, all of them together.
+    pub threads_waited_s: f64,
+    /// Seconds that threads waited as the recorder had not taken their records yet, all of them together.
+    pub room_awaited_s: f64,
+    /// CPU time of the recorder in seconds.
+    pub recorder_cpu_s: f64,
+    /// Bytes of records, before compression.
+    pub record_bytes: u64,
+    /// Those of them that were compressed less, as they came faster than the usual level takes.
+    pub fast_bytes: u64,
 }
 
 /// What of the disk ended a recording; its server goes on.
@@ -76,8 +91,9 @@ impl RecordReport {
 
     /// Seconds that threads waited for their turn, where that is noticed.
     pub fn noticeable_wait_s(&self) -> Option<f64> {
-        let is_noticed = self.threads_waited_s >= NOTICEABLE_WAIT * self.recorded_s && self.threads_waited_s > 0.0;
-        is_noticed.then_some(self.threads_waited_s)
+        let is_noticed =
+            self.cost.threads_waited_s >= NOTICEABLE_WAIT * self.recorded_s && self.cost.threads_waited_s > 0.0;
+        is_noticed.then_some(self.cost.threads_waited_s)
     }
 }
 

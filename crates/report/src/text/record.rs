@@ -45,6 +45,7 @@ pub fn text(output: &Path, report: &RecordReport, ended_by_limit: bool) -> Strin
             significant(waited_s)
         );
     }
+    cost(&mut out, report);
     let limit = if ended_by_limit { ", after the time of --for" } else { "" };
     if report.goes_on.is_none() {
         let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
@@ -52,6 +53,34 @@ pub fn text(output: &Path, report: &RecordReport, ended_by_limit: bool) -> Strin
     goes_on(&mut out, report);
     demo::pack::lines(&mut out, &report.packed);
     out
+}
+
+/// What the recorder took, and what the server had to wait for it.
+fn cost(out: &mut String, report: &RecordReport) {
+    let cost = &report.cost;
+    let percent = |part: f64, whole: f64| significant(100.0 * part / whole.max(f64::MIN_POSITIVE));
+    if report.recorded_s > 0.0 {
+        let _ = writeln!(
+            out,
+            "  prony took {} s of CPU, {} % of one",
+            significant(cost.recorder_cpu_s),
+            percent(cost.recorder_cpu_s, report.recorded_s)
+        );
+    }
+    if cost.fast_bytes > 0 {
+        let _ = writeln!(
+            out,
+            "  {} % of the records were compressed less, as they came faster than the usual level takes",
+            percent(cost.fast_bytes as f64, cost.record_bytes as f64)
+        );
+    }
+    if cost.room_awaited_s > 0.0 {
+        let _ = writeln!(
+            out,
+            "  threads waited for prony to take their records: {} s in total",
+            significant(cost.room_awaited_s)
+        );
+    }
 }
 
 fn goes_on(out: &mut String, report: &RecordReport) {

@@ -51,6 +51,27 @@ fn a_record_that_is_pushed_at_a_time_has_that_time_and_nothing_else_changed() {
 }
 
 #[test]
+fn a_demo_whose_level_changes_is_read_as_any_other() {
+    let blocks: Vec<_> =
+        (0..3).map(|block| (0..200).flat_map(|at| turn(block * 200 + at)).collect::<Vec<_>>()).collect();
+    let sizes = [None, Some(-5), Some(19)].map(|level| {
+        let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("a vector takes all");
+        for block in &blocks {
+            for (process, record) in block {
+                writer.push(*process, record.as_bytes()).expect("the record is well-formed");
+            }
+            writer.flush_block().expect("a vector takes all");
+            level.map_or(Ok(()), |level| writer.set_level(level)).expect("zstd has these levels");
+        }
+        let file = writer.finish(&trailer()).expect("a vector takes all").0;
+        assert_eq!(read_all(&mut open(&file)).expect("all blocks are whole"), kept(blocks.iter().flatten()));
+        file.len()
+    });
+    let [usual, fast, small] = sizes;
+    assert!(small < usual && usual < fast, "{sizes:?}");
+}
+
+#[test]
 fn reading_from_a_frame_begins_at_its_first_record() {
     let blocks: Vec<_> = (0..4).map(|block| (0..3).flat_map(|at| turn(block * 3 + at)).collect()).collect();
     let bytes = write(&blocks);
