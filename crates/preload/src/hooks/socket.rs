@@ -1,5 +1,6 @@
 //! Sockets: making them, naming them, and messages with addresses and ancillary data.
 
+use super::super::baton;
 use super::super::collect;
 use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
@@ -253,9 +254,10 @@ pub(super) unsafe fn sent(
         let (thread, recording) = enter();
         let value;
         if recording {
-            value = match is_said_at_once(fd, total) {
-                // Who reads it goes on behind this record.
-                true => interruptible(thread, || (), real),
+            let at_once = is_said_at_once(fd, total);
+            value = match at_once {
+                // The thread that reads it goes on behind this record: no other one has its turn in between.
+                true => interruptible(thread, || baton::keep(thread), real),
                 false => blocking(thread, op, fd, real),
             };
             let errno = errno();
@@ -263,7 +265,8 @@ pub(super) unsafe fn sent(
                 Piece::some(PartKind::Addr, address.cast(), address_length as usize),
                 if value > 0 { content(value as usize) } else { Piece::Nothing },
             ];
-            recorder::emit(thread, op, fd, byte_count(total), outcome(value), &pieces);
+            let emit = if at_once { recorder::emit_at_once } else { recorder::emit };
+            emit(thread, op, fd, byte_count(total), outcome(value), &pieces);
             set_errno(errno);
         } else {
             (*thread).offered = byte_count(total);
