@@ -58,6 +58,10 @@ pub fn answer(report: &ReplayReport) -> Value {
         "speedup",
         json!(wall.filter(|_| report.divergence.is_none()).map(|wall| report.timing.recorded_s / wall.median)),
     );
+    put(
+        "cpu_speedup",
+        json!(cpu.filter(|_| report.divergence.is_none()).map(|cpu| report.timing.recorded_s / cpu.median)),
+    );
     if report.timing.frames_in_each > 1 {
         put("frames_in_each", report.timing.frames_in_each.into());
     }

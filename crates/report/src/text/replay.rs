@@ -81,7 +81,12 @@ fn times(out: &mut String, report: &ReplayReport) {
         replays(&wall),
     );
     if let Some(cpu) = Spread::of(report.timing.cpu_s.iter().copied()) {
-        let _ = writeln!(out, "  CPU {}, {}", seconds(cpu.median), replays(&cpu));
+        let allows = match cpu.median < wall.median {
+            true => format!(", which allows {}× real time", significant(report.timing.recorded_s / cpu.median)),
+            // Processes ran beside each other.
+            false => String::new(),
+        };
+        let _ = writeln!(out, "  CPU {}{allows}, {}", seconds(cpu.median), replays(&cpu));
     }
     let together = report.timing.frames_in_each;
     if let Some(frame) = Spread::of(report.timing.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e9 / together as f64)) {
