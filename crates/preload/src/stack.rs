@@ -6,6 +6,7 @@
 //! programs leave zeros. So it is below handlers of signals, which a recording calls from within the call that they interrupt, and
 //! a replay from another place: what a handler sends may have words that it has never written.
 
+use super::state::control;
 use std::ffi::CStr;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -21,12 +22,13 @@ static APART: AtomicU8 = AtomicU8::new(0);
 const SCANNED: u8 = 1;
 const WATCHED: u8 = 2;
 
-/// Looks among the objects of the program for a collector.
+/// Looks among the objects of the program for a collector. Under a debugger, what waits of the library left on the stack would differ
+/// from replay to replay.
 pub fn look_for_collector() {
     // SAFETY: the names are C strings.
     let is_there = |name: &CStr| unsafe { !libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).is_null() };
     let found = COLLECTORS.iter().any(|name| is_there(name));
-    if found {
+    if found || control().halt.wanted.load(Ordering::Relaxed) {
         APART.fetch_or(SCANNED, Ordering::Relaxed);
     }
     clear();
