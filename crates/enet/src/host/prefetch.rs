@@ -86,3 +86,39 @@ impl Host {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_has_is_named_and_nothing_of_a_slot_that_is_free() {
+        let mut host = Host::new(2, Settings::default(), &Seed::default());
+        let named = |host: &Host, peer: PeerId, channel: u8| {
+            let mut named = Vec::new();
+            host.prefetch_peers([(peer, channel)].into_iter(), |place, bytes| named.push((place, bytes)));
+            named
+        };
+        let peer = host.connect(([127, 0, 0, 1], 7777).into(), 3, 0).expect("a slot is free");
+        let connection: *const u8 = from_ref(host.peer_of(peer.slot).expect("it connects")).cast();
+        assert!(named(&host, peer, 2).contains(&(connection, size_of::<Connection>())));
+        // A channel that there is not names no memory of its own.
+        assert_eq!(named(&host, peer, 200).len(), named(&host, peer, 2).len());
+        let free = PeerId { slot: 1, generation: 0 };
+        assert!(named(&host, free, 0).len() < named(&host, peer, 0).len());
+        assert!(named(&host, PeerId { slot: 2, generation: 0 }, 0).is_empty());
+    }
+
+    #[test]
+    fn no_more_peers_are_looked_at_than_fit() {
+        let mut host = Host::new(1, Settings::default(), &Seed::default());
+        let peer = host.connect(([127, 0, 0, 1], 7777).into(), 1, 0).expect("a slot is free");
+        let count = |peers: usize| {
+            let mut count = 0;
+            host.prefetch_peers(std::iter::repeat_n((peer, 0), peers), |_, _| count += 1);
+            count
+        };
+        assert_eq!(count(AHEAD_MAX + 9), count(AHEAD_MAX));
+        assert_eq!(count(AHEAD_MAX), AHEAD_MAX * count(1));
+    }
+}
