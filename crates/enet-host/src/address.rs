@@ -17,6 +17,9 @@ pub(crate) struct Name {
 impl Name {
     pub const CAPACITY: usize = V6_BYTES;
 
+    /// Name of which no byte counts.
+    pub const NONE: Name = Name { bytes: [0; V6_BYTES] };
+
     /// The name of `address`, and how many of its bytes count.
     pub fn encode(address: SocketAddr) -> (Name, usize) {
         let mut bytes = [0; V6_BYTES];

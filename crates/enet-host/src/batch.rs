@@ -177,10 +177,22 @@ pub(crate) struct Sent {
     pub in_trains: u64,
     pub would_block: u64,
     pub failed: u64,
+    /// Closed ports that the peer's machine reported for earlier datagrams.
+    pub port_closed: u64,
     pub calls: u64,
 }
 
+/// Destination of the datagrams of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// Own address of each datagram.
+    Each,
+    /// Peer of the connected socket, whatever the addresses of the datagrams.
+    Connected,
+}
+
 /// Datagrams shorter than this are sent one by one: looking for others to the same address costs more than it saves.
+/// On a connected socket there is nothing to look for.
 const SEGMENT_BYTES_MIN: usize = 512;
 /// Largest payload of an IPv4 datagram, and thus of a train, in bytes.
 const TRAIN_BYTES_MAX: usize = 65_507;
@@ -221,12 +233,41 @@ impl Sending {
 
     /// Sends all of `datagrams`; those to one address in their order. One that cannot be sent is counted, and does not
     /// keep back those behind it: it is lost like others on their way, and what must arrive is sent again.
-    pub fn write(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram]) -> Sent {
+    pub fn write(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram], destination: Destination) -> Sent {
         let mut sent = Sent::default();
         for datagrams in datagrams.chunks(BATCH) {
-            self.write_batch(socket, datagrams, &mut sent);
+            match destination {
+                Destination::Each => self.lay_out(datagrams),
+                Destination::Connected => self.lay_out_connected(datagrams),
+            }
+            self.point();
+            self.write_batch(socket, destination, &mut sent);
         }
         sent
+    }
+
+    /// Sorts a batch for one peer into trains: neighbours of one length, and a shorter one at the end.
+    fn lay_out_connected(&mut self, datagrams: &[Datagram]) {
+        // Length of the train's datagrams, and bytes of all of them; a train that has ended takes no more.
+        let (mut size, mut train_bytes) = (0, usize::MAX);
+        for (place, datagram) in datagrams.iter().enumerate() {
+            let length = datagram.bytes.len();
+            self.iovecs.push(libc::iovec {
+                // The kernel only reads from it.
+                iov_base: datagram.bytes.as_ptr().cast_mut().cast(),
+                iov_len: length,
+            });
+            let fits = length > 0 && length <= size && train_bytes.saturating_add(length) <= TRAIN_BYTES_MAX;
+            if let Some((_, count)) = self.trains.last_mut().filter(|_| self.takes_trains && fits) {
+                *count += 1;
+                train_bytes = if length < size { usize::MAX } else { train_bytes + length };
+                continue;
+            }
+            (size, train_bytes) = (length, length);
+            self.trains.push((place, 1));
+            self.names.push((Name::NONE, 0));
+            self.controls.push(Control([0; CONTROL_BYTES]));
+        }
     }
 
     /// Sorts a batch into trains, most of which are one datagram long.
@@ -286,6 +327,7 @@ impl Sending {
             // SAFETY: a header of zeros is one without name, bytes and control messages.
             let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
             let (name, length) = &mut self.names[entry];
+            // A name without bytes is none: sendmsg(2) of a connected socket.
             header.msg_hdr.msg_name = addr_of_mut!(*name).cast();
             header.msg_hdr.msg_namelen = *length as libc::socklen_t;
             header.msg_hdr.msg_iov = addr_of_mut!(self.iovecs[start]);
@@ -311,15 +353,13 @@ impl Sending {
         clippy::indexing_slicing,
         reason = "`done` is below the number of headers, of which each has a train and a name"
     )]
-    fn write_batch(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram], sent: &mut Sent) {
-        self.lay_out(datagrams);
-        self.point();
+    fn write_batch(&mut self, socket: BorrowedFd<'_>, destination: Destination, sent: &mut Sent) {
         let mut done = 0;
         while done < self.headers.len() {
             sent.calls += 1;
             let rest = &mut self.headers[done..];
-            // SAFETY: `rest` are valid headers, whose pointers lead into `names`, `iovecs`, `controls` and `datagrams`,
-            // which stay as they are until the vectors are emptied below.
+            // SAFETY: `rest` are valid headers, whose pointers lead into `names`, `iovecs`, `controls` and the datagrams
+            // that the caller of `write` borrows, which stay as they are until the vectors are emptied below.
             let count = unsafe {
                 let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
                 libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as _, flags as _)
@@ -353,6 +393,8 @@ impl Sending {
                     self.headers.clear();
                     self.point();
                 }
+                // Kept for the next call, udp(7): this train was not tried.
+                Some(libc::ECONNREFUSED) if destination == Destination::Connected => sent.port_closed += 1,
                 _ => {
                     sent.failed += length as u64;
                     done += 1;
@@ -409,7 +451,7 @@ mod tests {
             datagram(&one, 9, 20),
         ];
         let mut sending = Sending::new();
-        let sent = sending.write(from.as_fd(), &datagrams);
+        let sent = sending.write(from.as_fd(), &datagrams, Destination::Each);
         assert_eq!((sent.datagrams, sent.calls, sent.would_block, sent.failed), (9, 1, 0, 0), "{sent:?}");
         assert_eq!(sent.in_trains, 8, "1 3 5, 2 4 and 6 7 8: {sent:?}");
         let lengths = [(1, 1400), (3, 1400), (5, 600), (6, 1400), (7, 1400), (8, 20), (9, 20)];
@@ -422,10 +464,43 @@ mod tests {
         let (from, to) = (socket(), socket());
         let datagrams: Vec<Datagram> = (0..BATCH as u8).map(|number| datagram(&to, number, 1400)).collect();
         let mut sending = Sending::new();
-        let sent = sending.write(from.as_fd(), &datagrams);
+        let sent = sending.write(from.as_fd(), &datagrams, Destination::Each);
         assert_eq!((sent.datagrams, sent.in_trains), (64, 64), "46 and 18: {sent:?}");
         let numbers: Vec<u8> = received(&to, BATCH).into_iter().map(|(number, _)| number).collect();
         assert_eq!(numbers, (0..BATCH as u8).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn neighbours_of_one_length_leave_a_connected_socket_as_trains() {
+        let (from, to) = (socket(), socket());
+        from.connect(to.local_addr().expect("it is bound")).expect("loopback has a route");
+        let lengths = [26, 26, 26, 10, 10, 36, 26, 26, 0, 5];
+        let datagrams: Vec<Datagram> =
+            (1..).zip(lengths).map(|(number, length)| datagram(&from, number, length)).collect();
+        let mut sending = Sending::new();
+        let sent = sending.write(from.as_fd(), &datagrams, Destination::Connected);
+        assert_eq!((sent.datagrams, sent.calls, sent.failed), (10, 1, 0), "{sent:?}");
+        assert_eq!(sent.in_trains, 6, "26 26 26 10, 36 26: {sent:?}");
+        let expected: Vec<usize> = lengths.into_iter().collect();
+        let mut bytes = [0; 100];
+        let came: Vec<usize> = expected.iter().map(|_| to.recv(&mut bytes).expect("it was sent")).collect();
+        assert_eq!(came, expected);
+    }
+
+    #[test]
+    fn a_closed_port_is_counted_once_and_costs_no_datagram_of_the_batch() {
+        let (from, to) = (socket(), socket());
+        let address = to.local_addr().expect("it is bound");
+        from.connect(address).expect("loopback has a route");
+        drop(to);
+        let one = [Datagram { to: address, bytes: vec![1; 20] }];
+        let mut sending = Sending::new();
+        assert_eq!(sending.write(from.as_fd(), &one, Destination::Connected).datagrams, 1);
+        // Over loopback the report has come when the call returns.
+        let to = UdpSocket::bind(address).expect("it was free a moment ago");
+        let sent = sending.write(from.as_fd(), &one, Destination::Connected);
+        assert_eq!((sent.datagrams, sent.port_closed, sent.failed, sent.calls), (1, 1, 0, 2), "{sent:?}");
+        assert_eq!(received(&to, 1), [(1, 20)]);
     }
 
     #[test]
@@ -446,10 +521,10 @@ mod tests {
         assert_eq!(set, 0);
         let datagrams: Vec<Datagram> = (0..5).map(|number| datagram(&to, number, 1000)).collect();
         let mut sending = Sending::new();
-        let sent = sending.write(from.as_fd(), &datagrams);
+        let sent = sending.write(from.as_fd(), &datagrams, Destination::Each);
         assert_eq!((sent.datagrams, sent.in_trains, sent.failed), (5, 0, 0), "{sent:?}");
         assert_eq!(received(&to, 5).len(), 5);
-        let again = sending.write(from.as_fd(), &datagrams);
+        let again = sending.write(from.as_fd(), &datagrams, Destination::Each);
         assert_eq!((again.datagrams, again.calls), (5, 1), "it is known now: {again:?}");
     }
 }

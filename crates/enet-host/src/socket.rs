@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, socket_with, sockopt};
 
-use crate::batch::{Datagram, Received, Sending};
+use crate::batch::{Datagram, Destination, Received, Sending};
 
 /// Requested in either direction. 8,000 peers that send within one millisecond need about 8,000 × 768 bytes, what
 /// a short datagram takes in the kernel's account; a buffer of the stock library's 256 KiB holds some 340.
@@ -78,7 +78,8 @@ pub struct Traffic {
     pub receive_calls: u64,
     /// Datagrams that came when the receive buffer was full, modulo 2^32.
     pub overflowed: u64,
-    /// Errors of others that reading reported: a closed port, a network that is down.
+    /// Errors of others that reading reported: a closed port, a network that is down. On a connected socket also closed
+    /// ports that sending reported.
     pub receive_errors: u64,
     /// Number of datagrams that were written.
     pub sent: u64,
@@ -119,6 +120,7 @@ pub struct Socket {
     received: Received,
     traffic: Traffic,
     sending: Sending,
+    destination: Destination,
 }
 
 impl Socket {
@@ -168,7 +170,19 @@ impl Socket {
             sending: Sending::new(),
             traffic: Traffic::default(),
             empty_in_a_row: 0,
+            destination: Destination::Each,
         })
+    }
+
+    /// Connects the socket: it receives from `address` only, reports when its port is closed, and sends all datagrams
+    /// to it, whatever their addresses, neighbours of one length with one pass through the kernel.
+    ///
+    /// # Errors
+    /// What the kernel says: no route to that address.
+    pub fn connect(&mut self, address: SocketAddr) -> io::Result<()> {
+        connect(&self.socket, &address)?;
+        self.destination = Destination::Connected;
+        Ok(())
     }
 
     /// Local address of the socket.
@@ -194,7 +208,7 @@ impl Socket {
         Traffic { overflowed: overflowed(self.socket.as_fd()).unwrap_or(0).into(), ..self.traffic }
     }
 
-    /// Errors of others that reading reported so far; one of the counts of [`Socket::traffic`].
+    /// Errors of others that were reported so far; one of the counts of [`Socket::traffic`].
     pub fn receive_errors(&self) -> u64 {
         self.traffic.receive_errors
     }
@@ -276,12 +290,13 @@ impl Socket {
 
     /// Sends a batch of datagrams. What cannot be sent is counted, and lost like others on their way.
     pub fn send(&mut self, datagrams: &[Datagram]) {
-        let sent = self.sending.write(self.socket.as_fd(), datagrams);
+        let sent = self.sending.write(self.socket.as_fd(), datagrams, self.destination);
         self.traffic.sent += sent.datagrams;
         self.traffic.sent_in_trains += sent.in_trains;
         self.traffic.send_calls += sent.calls;
         self.traffic.would_block += sent.would_block;
         self.traffic.refused += sent.failed;
+        self.traffic.receive_errors += sent.port_closed;
     }
 
     /// Waits until something can be read, and returns whether it can; at most `timeout`. A signal ends no wait.

@@ -218,14 +218,14 @@ impl Sender {
         self.channels.len()
     }
 
-    /// Address of the channels, for prefetching.
-    pub fn channels_place(&self) -> *const u8 {
-        self.channels.as_ptr().cast()
+    /// Address of the entry of `channel` among the channels, for prefetching.
+    pub fn channels_place(&self, channel: usize) -> *const u8 {
+        self.channels.as_ptr().wrapping_add(channel).cast()
     }
 
-    /// Address and size in bytes of the first channel, if it is in use.
-    pub fn first_channel_place(&self) -> Option<(*const u8, usize)> {
-        let channel = self.channels.first()?.as_deref()?;
+    /// Address and size in bytes of `channel`, if it is in use.
+    pub fn channel_place(&self, channel: usize) -> Option<(*const u8, usize)> {
+        let channel = self.channels.get(channel)?.as_deref()?;
         Some((core::ptr::from_ref(channel).cast(), size_of::<Channel>()))
     }
 

@@ -8,8 +8,12 @@ use core::fmt;
 #[derive(Clone)]
 pub struct Payload(Bytes);
 
+/// Longest payload that takes no allocation: what fits beside the length where the others have a pointer and its type.
+const SHORT_BYTES: usize = 22;
+
 #[derive(Clone)]
 enum Bytes {
+    Short { length: u8, bytes: [u8; SHORT_BYTES] },
     Shared(Arc<[u8]>),
     Owner(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
@@ -25,15 +29,23 @@ impl Payload {
     /// Content as a slice of bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
+            Bytes::Short { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or_default(),
             Bytes::Shared(bytes) => bytes,
             Bytes::Owner(owner) => (**owner).as_ref(),
         }
+    }
+
+    /// The bytes in the value itself, if they are few.
+    fn short(bytes: &[u8]) -> Option<Payload> {
+        let mut short = [0; SHORT_BYTES];
+        short.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Payload(Bytes::Short { length: bytes.len() as u8, bytes: short }))
     }
 }
 
 impl From<&[u8]> for Payload {
     fn from(bytes: &[u8]) -> Payload {
-        Payload(Bytes::Shared(bytes.into()))
+        Payload::short(bytes).unwrap_or_else(|| Payload(Bytes::Shared(bytes.into())))
     }
 }
 
@@ -45,7 +57,7 @@ impl<const N: usize> From<&[u8; N]> for Payload {
 
 impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Payload {
-        Payload::owned_by(bytes)
+        Payload::short(&bytes).unwrap_or_else(|| Payload::owned_by(bytes))
     }
 }
 
@@ -110,4 +122,27 @@ pub struct Received {
     pub kind: Kind,
     /// Bytes of the packet, without any header.
     pub payload: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_has_the_bytes_it_was_made_of_whatever_their_number() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for length in [0, 1, SHORT_BYTES - 1, SHORT_BYTES, SHORT_BYTES + 1, bytes.len()] {
+            let expected = &bytes[..length];
+            for payload in
+                [Payload::from(expected), Payload::from(expected.to_vec()), Payload::owned_by(expected.to_vec())]
+            {
+                assert_eq!(payload.clone().as_bytes(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn short_payloads_make_no_payload_larger() {
+        assert_eq!(size_of::<Payload>(), size_of::<(usize, Arc<[u8]>)>());
+    }
 }

@@ -19,6 +19,7 @@ mod stamp;
 
 mod failures;
 mod generator;
+mod places;
 mod run;
 mod run_state;
 mod server;

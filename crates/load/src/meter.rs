@@ -162,6 +162,11 @@ impl Meter {
         self.windows = (0..span.windows()).map(|_| Window { sent: 0, latency: histogram() }).collect();
     }
 
+    /// The number that [`Meter::next_number`] of `client` would return.
+    pub fn upcoming_number(&self, client: usize) -> u32 {
+        self.senders.get(client).map_or(0, |sender| sender.sent)
+    }
+
     /// A number for the next packet of `client`, which is about to be sent.
     pub fn next_number(&mut self, client: usize) -> u32 {
         let Some(sender) = self.senders.get_mut(client) else { return 0 };

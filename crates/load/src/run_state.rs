@@ -8,10 +8,20 @@ use crate::options::Options;
 
 /// Between the last connection and what is measured: time to take the counts that are to be subtracted.
 const LEAD: Duration = Duration::from_millis(50);
+/// Shortest time over which the batches begin: the interval at which idle peers of ENet ping each other, from their
+/// connections on. Pings of thousands that connected within a moment would come together for as long as they last, and
+/// overflow a server's socket.
+const RAMP: Duration = Duration::from_millis(500);
 /// The burst connects after the duration divided by this: the first part shows the server without it.
 const BURST_AFTER: u64 = 4;
 /// Time that is not known yet.
 const NEVER: u64 = u64::MAX;
+
+/// The latest of `batches` that may connect at `now_ns`, if all before it are settled.
+fn batches_begun(now_ns: u64, batches: usize) -> usize {
+    let begun = u128::from(now_ns) * batches as u128 / RAMP.as_nanos();
+    usize::try_from(begun).unwrap_or(usize::MAX)
+}
 
 /// State that the threads of a run share.
 #[derive(Debug)]
@@ -57,7 +67,7 @@ impl RunState {
     pub fn batch(&self) -> usize {
         match self.burst.zip(self.burst_ns()) {
             Some((burst, at_ns)) if self.now_ns() >= at_ns => burst,
-            _ => self.batch.load(Ordering::Acquire),
+            _ => self.batch.load(Ordering::Acquire).min(batches_begun(self.now_ns(), self.batches.len())),
         }
     }
 
@@ -107,5 +117,18 @@ impl RunState {
     /// True if the run was ended.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_begin_over_the_time_between_two_pings() {
+        let ms = 1_000_000;
+        let begun = |batches| [0, 124, 125, 250, 499, 500, 5000].map(|at| batches_begun(at * ms, batches));
+        assert_eq!(begun(4), [0, 0, 1, 2, 3, 4, 40]);
+        assert_eq!(begun(1), [0, 0, 0, 0, 0, 1, 10]);
     }
 }

@@ -7,6 +7,8 @@ use prony_stats::Seed;
 pub struct Due {
     /// Number of the sending client.
     pub client: usize,
+    /// Place of the client among those of the schedule, in the order in which they send.
+    pub place: usize,
     /// Intended time of sending, in nanoseconds.
     pub intended_ns: u64,
 }
@@ -36,21 +38,41 @@ impl Schedule {
         Schedule { period_ns: period as u64, order, at: 0, round: 0 }
     }
 
+    /// Numbers of the clients in the order in which they send: their places.
+    pub fn clients(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().map(|&(_, client)| client)
+    }
+
     /// Time of the next packet; `None` if no client sends.
     pub fn next_ns(&self) -> Option<u64> {
-        let (phase, _) = self.order.get(self.at)?;
-        Some(self.round * self.period_ns + phase)
+        self.ahead_ns(0)
+    }
+
+    /// Time of the packet that is sent `ahead` packets after the next one; `None` if no client sends.
+    pub fn ahead_ns(&self, ahead: usize) -> Option<u64> {
+        let at = self.at + ahead;
+        let rounds = at.checked_div(self.order.len())? as u64;
+        let (phase, _) = self.order.get(at % self.order.len())?;
+        Some((self.round + rounds) * self.period_ns + phase)
+    }
+
+    /// Leaves out the packets that should be sent before `start_ns`.
+    pub fn skip(&mut self, start_ns: u64) {
+        while let Some(before_ns) = start_ns.checked_sub(1)
+            && self.pop(before_ns).is_some()
+        {}
     }
 
     /// The next packet, if it should be sent at `now_ns` or before.
     pub fn pop(&mut self, now_ns: u64) -> Option<Due> {
         let intended_ns = self.next_ns().filter(|&next| next <= now_ns)?;
-        let (_, client) = self.order[self.at];
+        let place = self.at;
+        let (_, client) = self.order[place];
         self.at += 1;
         if self.at == self.order.len() {
             (self.at, self.round) = (0, self.round + 1);
         }
-        Some(Due { client, intended_ns })
+        Some(Due { client, place, intended_ns })
     }
 }
 
@@ -93,7 +115,17 @@ mod tests {
         let key = |due: &Due| (due.intended_ns, due.client);
         together.sort_by_key(key);
         apart.sort_by_key(key);
-        assert_eq!(together, apart);
+        assert!(together.iter().map(key).eq(apart.iter().map(key)));
+    }
+
+    #[test]
+    fn places_are_in_the_order_of_sending() {
+        let mut schedule = Schedule::new(11, 40, PERIOD_NS, |client| client % 2 == 1);
+        let clients: Vec<usize> = schedule.clients().collect();
+        assert_eq!(clients.len(), 20);
+        for (at, due) in until(&mut schedule, 3 * PERIOD_NS - 1).into_iter().enumerate() {
+            assert_eq!((due.place, due.client), (at % 20, clients[at % 20]));
+        }
     }
 
     #[test]
@@ -104,8 +136,31 @@ mod tests {
     }
 
     #[test]
+    fn times_ahead_are_those_that_follow() {
+        let mut schedule = Schedule::new(5, 10, PERIOD_NS, |_| true);
+        let whole = until(&mut schedule.clone(), 10 * PERIOD_NS);
+        for (at, due) in whole[..50].iter().enumerate() {
+            assert_eq!(schedule.next_ns(), Some(due.intended_ns));
+            for ahead in 0..35 {
+                assert_eq!(schedule.ahead_ns(ahead), Some(whole[at + ahead].intended_ns));
+            }
+            schedule.pop(u64::MAX);
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_leaves_the_times_of_the_rest() {
+        let whole = until(&mut Schedule::new(5, 10, PERIOD_NS, |_| true), 30 * PERIOD_NS);
+        let mut schedule = Schedule::new(5, 10, PERIOD_NS, |_| true);
+        schedule.skip(0);
+        let start_ns = whole[77].intended_ns;
+        schedule.skip(start_ns);
+        assert_eq!(until(&mut schedule, 30 * PERIOD_NS), whole[77..]);
+    }
+
+    #[test]
     fn without_clients_nothing_is_due() {
         let mut schedule = Schedule::new(1, 0, PERIOD_NS, |_| true);
-        assert_eq!((schedule.next_ns(), schedule.pop(u64::MAX)), (None, None));
+        assert_eq!((schedule.next_ns(), schedule.ahead_ns(3), schedule.pop(u64::MAX)), (None, None, None));
     }
 }

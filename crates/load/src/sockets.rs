@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use prony_enet::Host;
-use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions, guarded};
+use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions, guarded, prefetch};
 use rustix::event::epoll;
 
 use crate::options::{Options, Sharing};
@@ -53,6 +53,8 @@ struct Shared {
     socket: Socket,
     outbox: Vec<Datagram>,
     filled: usize,
+    /// Errors that were reported until the last look.
+    reported: u64,
 }
 
 /// The sockets of a thread.
@@ -157,12 +159,11 @@ impl Sockets {
                         sockets[place].send();
                     }
                 }
-                for (place, shared) in sockets.iter_mut().enumerate().filter(|(_, shared)| shared.filled > 0) {
-                    let refused = shared.socket.refused();
+                for shared in sockets.iter_mut().filter(|shared| shared.filled > 0) {
                     shared.send();
-                    if shared.socket.refused() > refused {
-                        self.closed.push(place);
-                    }
+                }
+                for (place, shared) in sockets.iter_mut().enumerate() {
+                    shared.look(&mut self.closed, place);
                 }
             }
         }
@@ -195,8 +196,9 @@ impl Sockets {
             },
             Kind::Shared(sockets) => {
                 let socket = &mut sockets[place].socket;
-                let errors = socket.receive_errors();
-                let mut entries = 0..socket.receive()?;
+                let count = socket.receive()?;
+                host.prefetch((0..count).filter_map(|entry| Some((from, socket.datagram(entry)?.1))), prefetch, |_| {});
+                let mut entries = 0..count;
                 // After a panic, the rest of the batch follows.
                 while guarded(host, |host| {
                     for entry in &mut entries {
@@ -207,9 +209,7 @@ impl Sockets {
                 })
                 .is_some()
                 {}
-                if socket.receive_errors() > errors {
-                    self.closed.push(place);
-                }
+                sockets[place].look(&mut self.closed, place);
             }
         }
         Ok(())
@@ -230,6 +230,14 @@ impl Shared {
     fn send(&mut self) {
         self.socket.send(&self.outbox[..self.filled]);
         self.filled = 0;
+    }
+
+    /// Adds its `place` to `closed` if an error was reported since the last look.
+    fn look(&mut self, closed: &mut Vec<usize>, place: usize) {
+        let reported = self.socket.receive_errors() + self.socket.refused();
+        if std::mem::replace(&mut self.reported, reported) != reported {
+            closed.push(place);
+        }
     }
 }
 
@@ -260,9 +268,9 @@ fn own(target: SocketAddr) -> Result<UdpSocket, SocketError> {
 }
 
 fn shared(target: SocketAddr) -> Result<Shared, SocketError> {
-    let socket = Socket::bind(any(target), &SocketOptions::default())?;
-    rustix::net::connect(&socket, &target).map_err(io::Error::from)?;
-    Ok(Shared { socket, outbox: Vec::new(), filled: 0 })
+    let mut socket = Socket::bind(any(target), &SocketOptions::default())?;
+    socket.connect(target)?;
+    Ok(Shared { socket, outbox: Vec::new(), filled: 0, reported: 0 })
 }
 
 fn any(target: SocketAddr) -> SocketAddr {

@@ -25,12 +25,16 @@ pub struct Stamp {
 impl Stamp {
     /// A packet of `bytes`, at least [`STAMP_BYTES`]; what follows the stamp is zero.
     pub fn packet(self, bytes: usize) -> Vec<u8> {
-        let mut packet = Vec::with_capacity(bytes.max(STAMP_BYTES));
-        packet.extend_from_slice(&self.intended_ns.to_le_bytes());
-        packet.extend_from_slice(&self.number.to_le_bytes());
-        packet.extend_from_slice(&self.reply_bytes.to_le_bytes());
-        packet.resize(bytes.max(STAMP_BYTES), 0);
+        let mut packet = vec![0; bytes.max(STAMP_BYTES)];
+        self.write(&mut packet);
         packet
+    }
+
+    /// Writes the stamp to the first bytes of `packet`; one that is too short is left as it is.
+    pub fn write(self, packet: &mut [u8]) {
+        let Some(stamp) = packet.first_chunk_mut::<STAMP_BYTES>() else { return };
+        let fields = u128::from(self.intended_ns) | u128::from(self.number) << 64 | u128::from(self.reply_bytes) << 96;
+        *stamp = fields.to_le_bytes();
     }
 
     /// The stamp of a packet; `None` if it is too short for one.
@@ -59,5 +63,11 @@ mod tests {
         assert_eq!(Stamp::read(&packet[..STAMP_BYTES]), Some(stamp));
         assert_eq!(Stamp::read(&packet[..STAMP_BYTES - 1]), None);
         assert_eq!(stamp.packet(3).len(), STAMP_BYTES);
+        let mut used = vec![9; 20];
+        stamp.write(&mut used);
+        assert_eq!((Stamp::read(&used), &used[STAMP_BYTES..]), (Some(stamp), &[9; 4][..]));
+        let mut short = [9; STAMP_BYTES - 1];
+        stamp.write(&mut short);
+        assert_eq!(short, [9; STAMP_BYTES - 1]);
     }
 }
