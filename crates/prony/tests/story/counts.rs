@@ -295,6 +295,34 @@ fn a_build_that_answers_with_its_environment_has_no_stack_moved() {
 }
 
 #[test]
+fn several_messages_of_a_call_count_all_their_bytes() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-messages");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted_messages.c", &[]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "2", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let calls = output.json()["builds"][0]["calls"].clone();
+    let of = |name: &str, what: &str| {
+        let calls = calls.as_array().expect("a list");
+        let call = calls.iter().find(|call| call["name"] == name).unwrap_or_else(|| panic!("no {name}: {calls:?}"));
+        assert_eq!(call[what][0], call[what][1], "{call}");
+        call[what][0].as_u64().expect("a number")
+    };
+    // Each call answers one question, by datagrams of 7 and 5 bytes.
+    let answered = of("sendmmsg", "calls");
+    assert!(answered >= QUESTIONS as u64 / 2, "{calls}");
+    assert_eq!(of("sendmmsg", "bytes"), answered * 12, "{calls}");
+    // The server has room for 6 of the 8 bytes of a question, and calls that fail move nothing. The questions of the last call may be
+    // unanswered when the recording ends: 4 at most.
+    let received = of("recvmmsg", "bytes");
+    assert!(received.is_multiple_of(6) && (answered..=answered + 4).contains(&(received / 6)), "{calls}");
+}
+
+#[test]
 fn a_server_with_system_calls_past_libc_is_counted() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-raw");
