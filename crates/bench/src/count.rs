@@ -5,6 +5,7 @@
 //! the spread of a function, and a difference between builds counts from beyond the spreads of both.
 
 mod calls;
+mod events;
 mod frames;
 
 use std::collections::BTreeSet;
@@ -14,11 +15,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
-use prony_profile::{CallgrindError, CountedFunction, CountedParts, InstructionCounts};
+use prony_profile::{CallgrindError, CountedFunction, CountedParts, FunctionCounts, SimulatedCounts};
 use prony_replay::{CallCount, Collects, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict};
 
 use crate::demo::{Build, DemoSource};
+use crate::randomization::PADDING;
 pub use calls::{CallChange, CallComparison, CallTotals, Direction};
+pub use events::{EventComparison, SIMULATED_CACHES, SimulatedCache};
 pub use frames::{CountedFrame, CountedFrames, FrameChange, FrameComparison};
 
 /// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
@@ -43,6 +46,8 @@ pub struct CountOptions {
     pub recorded: PathBuf,
     /// Count each frame by itself, too.
     pub frames: bool,
+    /// Simulate caches and a branch predictor, too.
+    pub events: bool,
 }
 
 /// Instructions of all builds.
@@ -60,13 +65,17 @@ pub struct CountedBuild {
     /// Name of the build.
     pub name: String,
     /// Of the code of the program, which is the object `program`, and its libraries, without directories and versions.
-    pub replays: Vec<InstructionCounts>,
+    pub replays: Vec<FunctionCounts>,
     /// Instructions of code that is not counted, in the first replay: prony's library, the loader, and code of no file.
     pub not_counted: u64,
     /// Hooked calls of the server by name, one list for each of its replays.
     pub calls: Vec<Vec<CallCount>>,
     /// Each frame by itself, where that was requested and the demo has frames.
     pub frames: Option<CountedFrames>,
+    /// Misses of simulated caches and mispredicted branches, one for each of its replays; empty where that was not requested.
+    pub simulated: Vec<SimulatedCounts>,
+    /// True if the stack of each of its replays was elsewhere, so that the spread of `simulated` has what addresses of the stack do.
+    pub stack_moves: bool,
 }
 
 /// Least and greatest count of several replays. What varies is added: by waiting, by trying again.
@@ -83,7 +92,7 @@ pub struct CountRange {
 pub struct FunctionChange {
     /// The function.
     pub function: CountedFunction,
-    /// Instructions in A and in B.
+    /// Instructions, or events, in A and in B.
     pub counts: [CountRange; 2],
 }
 
@@ -100,7 +109,7 @@ pub enum CountVerdict {
     Fewer,
 }
 
-/// Instructions of two builds beside each other.
+/// Instructions of two builds beside each other, or one event of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountComparison {
     /// Sums over all functions.
@@ -163,7 +172,7 @@ impl CountRange {
 }
 
 impl FunctionChange {
-    /// Instructions that B runs more, where both have their least.
+    /// How many more B has, where both have their least.
     pub fn difference(&self) -> i64 {
         difference(self.counts)
     }
@@ -184,12 +193,17 @@ fn difference([a, b]: [CountRange; 2]) -> i64 {
 impl CountComparison {
     /// Compares two builds.
     pub fn of(a: &CountedBuild, b: &CountedBuild) -> CountComparison {
-        let all =
-            a.replays.iter().chain(&b.replays).flat_map(InstructionCounts::functions).map(|(function, _)| function);
+        let replays = [a, b].map(|build| build.replays.iter().collect::<Vec<_>>());
+        CountComparison::over(replays.each_ref().map(Vec::as_slice))
+    }
+
+    /// Compares the counts of several replays of two builds.
+    fn over(builds: [&[&FunctionCounts]; 2]) -> CountComparison {
+        let all = builds.into_iter().flatten().flat_map(|counts| counts.functions()).map(|(function, _)| function);
         let functions: BTreeSet<&CountedFunction> = all.collect();
         let changes = functions.into_iter().map(|function| FunctionChange {
             function: function.clone(),
-            counts: [a, b].map(|build| CountRange::over(build.replays.iter().map(|counts| counts.of(function)))),
+            counts: builds.map(|replays| CountRange::over(replays.iter().map(|counts| counts.of(function)))),
         });
         let changes: Vec<FunctionChange> = changes.collect();
         let mut differing: Vec<FunctionChange> =
@@ -197,11 +211,11 @@ impl CountComparison {
         differing.sort_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
         let mut varying: Vec<FunctionChange> = changes.into_iter().filter(|change| change.spread() > 0).collect();
         varying.sort_by_key(|change| std::cmp::Reverse(change.spread()));
-        let totals = [a, b].map(|build| CountRange::over(build.replays.iter().map(InstructionCounts::total)));
+        let totals = builds.map(|replays| CountRange::over(replays.iter().map(|counts| counts.total())));
         CountComparison { totals, differing, varying }
     }
 
-    /// Instructions that B runs more.
+    /// How many more B has.
     pub fn difference(&self) -> i64 {
         difference(self.totals)
     }
@@ -211,19 +225,28 @@ impl CountComparison {
         widest(self.totals)
     }
 
-    /// The verdict; a share of A's instructions below `limit` is no difference.
+    /// The verdict; a share of A's total below `limit` is no difference.
     pub fn verdict(&self, limit: f64) -> CountVerdict {
-        let least = (limit * self.totals[0].min as f64) as u64;
         match self.difference() {
             0 if self.differing.is_empty() => CountVerdict::Equal,
-            difference if difference.unsigned_abs() <= self.spread().max(least) => CountVerdict::Same,
+            difference if difference.unsigned_abs() <= self.spread().max(self.least(limit)) => CountVerdict::Same,
             difference if difference > 0 => CountVerdict::More,
             _ => CountVerdict::Fewer,
         }
     }
+
+    /// Functions that differ by more than their spread, and by more than the share `limit` of A's total.
+    pub fn differing_above(&self, limit: f64) -> impl Iterator<Item = &FunctionChange> {
+        let least = self.least(limit);
+        self.differing.iter().filter(move |change| change.difference().unsigned_abs() > least)
+    }
+
+    fn least(&self, limit: f64) -> u64 {
+        (limit * self.totals[0].min as f64) as u64
+    }
 }
 
-/// Counts the instructions of all builds. `progress` gets the name of the build and the number of its replay before each.
+/// Counts instructions, calls and events of all builds. `progress` gets the name of the build and the number of its replay before each.
 ///
 /// # Errors
 /// [`CountError`], of the first build that fails.
@@ -241,18 +264,31 @@ pub fn count(
             not_counted: 0,
             calls: Vec::new(),
             frames: options.frames.then(CountedFrames::default),
+            simulated: Vec::new(),
+            stack_moves: options.events && options.replays > 1,
         };
         let program = build.command.first().map_or_else(|| recorded.clone(), |word| program_file(word));
+        let one = OneBuild { options, build, program, interrupt };
         for number in 1..=options.replays {
             progress(&build.name, number);
-            let directory = tempfile::tempdir().map_err(CountError::Directory)?;
-            let found = replay(options, build, directory.path(), interrupt)?;
-            let replay = read(build, directory.path(), program.as_deref())?;
+            let replayed = match counted.stack_moves.then(|| events::stack_shift_bytes(number)) {
+                None => one.replay(None),
+                Some(shift) => match one.replay(Some(shift)) {
+                    // What it sends may depend on its environment, or on addresses of its stack.
+                    Err(CountError::Diverged { .. }) => {
+                        counted.stack_moves = false;
+                        one.replay(None)
+                    }
+                    replayed => replayed,
+                },
+            };
+            let (found, replay) = replayed?;
             counted.not_counted = if number == 1 { replay.not_counted } else { counted.not_counted };
             counted.replays.push(replay.counts);
             if let (Some(all), Some(frames)) = (&mut counted.frames, replay.frames) {
                 all.add(frames);
             }
+            counted.simulated.extend(replay.simulated);
             counted.calls.push(found.tool.map(|tool| tool.calls).unwrap_or_default());
             report.frames = found.frames;
         }
@@ -287,68 +323,99 @@ fn common_name(object: &str, program: Option<&Path>) -> String {
     name.find(".so").and_then(|at| name.get(..at + 3)).unwrap_or(name).to_owned()
 }
 
-fn replay(
-    options: &CountOptions,
-    build: &Build,
-    directory: &Path,
-    interrupt: Option<&Interrupt>,
-) -> Result<ReplayReport, CountError> {
-    let file = directory.join("%p.out");
-    let file = format!("--callgrind-out-file={}", file.display());
+/// A build that is to be replayed under Callgrind.
+struct OneBuild<'a> {
+    options: &'a CountOptions,
+    build: &'a Build,
+    /// File of its program, behind all links.
+    program: Option<PathBuf>,
+    interrupt: Option<&'a Interrupt>,
+}
+
+/// What Callgrind counted in a replay.
+struct Replayed {
+    counts: FunctionCounts,
+    not_counted: u64,
+    frames: Option<CountedParts>,
+    simulated: Option<SimulatedCounts>,
+}
+
+impl OneBuild<'_> {
+    /// Replays once. `stack_shift_bytes`: how much larger the environment is made, which moves the stack.
+    fn replay(&self, stack_shift_bytes: Option<usize>) -> Result<(ReplayReport, Replayed), CountError> {
+        let OneBuild { options, build, .. } = self;
+        let directory = tempfile::tempdir().map_err(CountError::Directory)?;
+        let padding = stack_shift_bytes.map(|bytes| (PADDING.into(), "x".repeat(bytes).into()));
+        let replay = ReplayOptions {
+            under: ToolOptions {
+                command: tool(options, directory.path()),
+                collects: if options.frames { Collects::Frames } else { Collects::Server },
+                timed: false,
+                writes_to: Some(directory.path().to_owned()),
+            },
+            environment: padding.into_iter().collect(),
+            stop: self.interrupt.map(Interrupt::flag),
+            ..options.demo.replay(build.command.clone())
+        };
+        let (demo, name) = (&options.demo.path, &build.name);
+        let report = prony_replay::replay(&replay, &mut |_| {}).map_err(|error| CountError::Replay {
+            demo: demo.clone(),
+            name: name.clone(),
+            error: Box::new(error),
+        })?;
+        match report.verdict {
+            Verdict::Diverged => {
+                Err(CountError::Diverged { demo: demo.clone(), name: name.clone(), report: Box::new(report) })
+            }
+            _ => Ok((report, self.read(directory.path())?)),
+        }
+    }
+
+    /// Counts of all processes of a replay.
+    fn read(&self, directory: &Path) -> Result<Replayed, CountError> {
+        let name = &self.build.name;
+        let mut replay = Replayed { counts: FunctionCounts::default(), not_counted: 0, frames: None, simulated: None };
+        for entry in fs::read_dir(directory).map_err(CountError::Directory)? {
+            let bytes = entry.and_then(|entry| fs::read(entry.path())).map_err(CountError::Directory)?;
+            // A process that ends by `exec` leaves its file empty.
+            if bytes.is_empty() {
+                continue;
+            }
+            let parts = CountedParts::read(&bytes).map_err(|error| CountError::Read { name: name.clone(), error })?;
+            let all = parts.sum().total();
+            let parts = parts.renamed(|CountedFunction { object, symbol }| {
+                let program = self.program.as_deref();
+                is_counted(&object).then(|| CountedFunction { object: common_name(&object, program), symbol })
+            });
+            let counts = parts.sum();
+            replay.not_counted += all.saturating_sub(counts.total());
+            replay.counts.add(counts);
+            if let Some(simulated) = parts.simulated() {
+                replay.simulated.get_or_insert_default().add(simulated);
+            }
+            // Frames are those of one process; each other one has one part.
+            if parts.len() > 1 {
+                replay.frames = Some(parts);
+            }
+        }
+        match replay.counts.total() + replay.not_counted {
+            0 => Err(CountError::Nothing(name.clone())),
+            _ => Ok(replay),
+        }
+    }
+}
+
+/// The tool and its flags. It writes `PID.out` into `directory`.
+fn tool(options: &CountOptions, directory: &Path) -> Vec<OsString> {
+    let file = format!("--callgrind-out-file={}", directory.join("%p.out").display());
     let mut command: Vec<OsString> = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
     // All parts of a process in one file.
     command.extend(options.frames.then(|| "--combine-dumps=yes".into()));
-    let collects = if options.frames { Collects::Frames } else { Collects::Server };
-    let under = ToolOptions { command, collects, timed: false, writes_to: Some(directory.to_owned()) };
-    let replay =
-        ReplayOptions { under, stop: interrupt.map(Interrupt::flag), ..options.demo.replay(build.command.clone()) };
-    let (demo, name) = (&options.demo.path, &build.name);
-    let report = prony_replay::replay(&replay, &mut |_| {}).map_err(|error| CountError::Replay {
-        demo: demo.clone(),
-        name: name.clone(),
-        error: Box::new(error),
-    })?;
-    match report.verdict {
-        Verdict::Diverged => {
-            Err(CountError::Diverged { demo: demo.clone(), name: name.clone(), report: Box::new(report) })
-        }
-        _ => Ok(report),
+    if options.events {
+        command.extend(["--cache-sim=yes", "--branch-sim=yes"].map(OsString::from));
+        command.extend(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag())));
     }
-}
-
-/// Instructions of a replay.
-struct Replayed {
-    counts: InstructionCounts,
-    not_counted: u64,
-    frames: Option<CountedParts>,
-}
-
-/// Instructions of all processes of a replay.
-fn read(build: &Build, directory: &Path, program: Option<&Path>) -> Result<Replayed, CountError> {
-    let mut replay = Replayed { counts: InstructionCounts::default(), not_counted: 0, frames: None };
-    for entry in fs::read_dir(directory).map_err(CountError::Directory)? {
-        let bytes = entry.and_then(|entry| fs::read(entry.path())).map_err(CountError::Directory)?;
-        // A process that ends by `exec` leaves its file empty.
-        if bytes.is_empty() {
-            continue;
-        }
-        let parts = CountedParts::read(&bytes).map_err(|error| CountError::Read { name: build.name.clone(), error })?;
-        let all = parts.sum().total();
-        let parts = parts.renamed(|CountedFunction { object, symbol }| {
-            is_counted(&object).then(|| CountedFunction { object: common_name(&object, program), symbol })
-        });
-        let counts = parts.sum();
-        replay.not_counted += all.saturating_sub(counts.total());
-        replay.counts.add(counts);
-        // Frames are those of one process; each other one has one part.
-        if parts.len() > 1 {
-            replay.frames = Some(parts);
-        }
-    }
-    match replay.counts.total() + replay.not_counted {
-        0 => Err(CountError::Nothing(build.name.clone())),
-        _ => Ok(replay),
-    }
+    command
 }
 
 #[cfg(test)]
@@ -356,15 +423,16 @@ mod tests {
     use super::*;
 
     fn build(replays: &[&str]) -> CountedBuild {
-        let read = |lines: &&str| {
-            InstructionCounts::read(format!("events: Ir\nob=/s\n{lines}").as_bytes()).expect("it is sound")
-        };
+        let read =
+            |lines: &&str| FunctionCounts::read(format!("events: Ir\nob=/s\n{lines}").as_bytes()).expect("it is sound");
         CountedBuild {
             name: "s".to_owned(),
             replays: replays.iter().map(read).collect(),
             not_counted: 0,
             calls: Vec::new(),
             frames: None,
+            simulated: Vec::new(),
+            stack_moves: false,
         }
     }
 

@@ -74,18 +74,19 @@ impl CountedDemos {
 mod tests {
     use super::*;
     use crate::count::CountedBuild;
-    use prony_profile::InstructionCounts;
+    use prony_profile::FunctionCounts;
 
     fn demo(counts: Option<[u64; 2]>) -> CountedDemo {
         let build = |count: u64| CountedBuild {
             name: String::new(),
             replays: vec![
-                InstructionCounts::read(format!("events: Ir\nob=/s\nfn=f\n1 {count}\n").as_bytes())
-                    .expect("it is sound"),
+                FunctionCounts::read(format!("events: Ir\nob=/s\nfn=f\n1 {count}\n").as_bytes()).expect("it is sound"),
             ],
             not_counted: 0,
             calls: Vec::new(),
             frames: None,
+            simulated: Vec::new(),
+            stack_moves: false,
         };
         let report = match counts {
             Some(counts) => Ok(CountReport { builds: counts.map(build).to_vec(), frames: 1 }),

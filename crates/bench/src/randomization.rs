@@ -20,7 +20,7 @@ const PADDING_BYTES_MOST: usize = 4096;
 /// Levels of directories that a run may be below ours.
 const DEPTH_MOST: usize = 16;
 /// Variable that makes an environment larger.
-const PADDING: &str = "PRONY_PADDING";
+pub(crate) const PADDING: &str = "PRONY_PADDING";
 
 /// Random environment common to the runs of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,17 @@
-//! Instructions of functions, as Callgrind writes them: its format, version 1, with names that are given once and numbered.
+//! Counts of functions, as Callgrind writes them: its format, version 1, with names that are given once and numbered.
 //!
-//! Read are the costs of functions themselves. Lines behind `calls=` are what their callees cost, and are counted there.
+//! Read are instructions, and misses of simulated caches and mispredicted branches where it simulates them. They are
+//! the costs of functions themselves. Lines behind `calls=` are what their callees cost, and are counted there.
 #![deny(clippy::indexing_slicing)]
+
+mod events;
 
 use std::collections::{BTreeMap, HashMap};
 
 use rustc_hash::FxBuildHasher;
+
+use events::{Column, Sums};
+pub use events::{SimulatedCounts, SimulatedEvent};
 
 /// A function of an object, as the file names both.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +22,9 @@ pub struct CountedFunction {
     pub symbol: String,
 }
 
-/// Instructions of each function, without those of functions that it called.
+/// A count of each function, of instructions or of an event, without those of functions that it called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InstructionCounts(BTreeMap<CountedFunction, u64>);
+pub struct FunctionCounts(BTreeMap<CountedFunction, u64>);
 
 /// Error of a file that is not as Callgrind writes it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +66,8 @@ pub struct CountedParts {
     functions: Vec<CountedFunction>,
     /// Of each part the functions that ran, by their place in `functions`, and their instructions.
     parts: Vec<Vec<(u32, u64)>>,
+    /// Simulated events of each function, of all parts together; `None` where nothing was simulated.
+    events: Option<Vec<Sums>>,
 }
 
 impl CountedParts {
@@ -82,18 +90,24 @@ impl CountedParts {
             return Err(CallgrindError { line: 1, expected: "`events: Ir`", found });
         }
         reader.end_part();
-        Ok(CountedParts { functions: reader.functions, parts: reader.parts })
+        let events = (!reader.columns.is_empty()).then_some(reader.events);
+        Ok(CountedParts { functions: reader.functions, parts: reader.parts, events })
     }
 
     /// Instructions of all parts together.
-    pub fn sum(&self) -> InstructionCounts {
+    pub fn sum(&self) -> FunctionCounts {
         let mut sums = vec![0_u64; self.functions.len()];
         for &(place, count) in self.parts.iter().flatten() {
             if let Some(sum) = sums.get_mut(place as usize) {
                 *sum = sum.saturating_add(count);
             }
         }
-        InstructionCounts(self.functions.iter().cloned().zip(sums).filter(|(_, sum)| *sum > 0).collect())
+        FunctionCounts(self.functions.iter().cloned().zip(sums).filter(|(_, sum)| *sum > 0).collect())
+    }
+
+    /// Simulated events of all parts together; `None` where nothing was simulated.
+    pub fn simulated(&self) -> Option<SimulatedCounts> {
+        Some(SimulatedCounts::of_functions(self.functions.iter().zip(self.events.as_ref()?)))
     }
 
     /// Leaves functions out, or gives them other names.
@@ -109,12 +123,21 @@ impl CountedParts {
             }))
         });
         let moved: Vec<Option<u32>> = moved.collect();
+        let events = self.events.map(|events| {
+            let mut sums = vec![Sums::default(); functions.len()];
+            for (place, more) in moved.iter().zip(&events) {
+                if let Some(sum) = place.and_then(|place| sums.get_mut(place as usize)) {
+                    sum.add(more);
+                }
+            }
+            sums
+        });
         let parts = self.parts.into_iter().map(|part| {
             let counts = part.into_iter().filter_map(|(place, count)| Some(((*moved.get(place as usize)?)?, count)));
             merged(counts.collect())
         });
         let parts = parts.collect();
-        CountedParts { functions, parts }
+        CountedParts { functions, parts, events }
     }
 
     /// Number of parts.
@@ -167,6 +190,10 @@ struct Reader {
     /// The next cost is that of a call.
     is_of_call: bool,
     has_instructions: bool,
+    /// What stands behind the instructions of a line; empty where nothing was simulated.
+    columns: Vec<Column>,
+    /// Events of each function, by its place in `functions`, where there are columns.
+    events: Vec<Sums>,
 }
 
 impl Default for Reader {
@@ -183,6 +210,8 @@ impl Default for Reader {
             part: None,
             is_of_call: false,
             has_instructions: false,
+            columns: Vec::new(),
+            events: Vec::new(),
         }
     }
 }
@@ -193,7 +222,9 @@ impl Reader {
         let keyed = line.split_once('=').filter(|(key, _)| key.bytes().all(|byte| byte.is_ascii_lowercase()));
         let Some((key, value)) = keyed else {
             if let Some(events) = line.strip_prefix("events:") {
-                self.has_instructions = events.split_ascii_whitespace().next() == Some("Ir");
+                let mut names = events.split_ascii_whitespace();
+                self.has_instructions = names.next() == Some("Ir");
+                self.columns = names.map(Column::named).collect();
             } else if line.starts_with("part:") {
                 self.end_part();
                 self.part = Some(Vec::new());
@@ -223,7 +254,8 @@ impl Reader {
         if std::mem::take(&mut self.is_of_call) {
             return Ok(());
         }
-        let Some(cost) = line.split_ascii_whitespace().nth(1) else { return Ok(()) };
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let Some(cost) = words.next() else { return Ok(()) };
         let cost: u64 = cost.parse().map_err(|_| "a number of instructions")?;
         let function = self.function.as_ref().ok_or("the name of a function before its costs")?;
         let (places, functions) = (&mut self.places, &mut self.functions);
@@ -241,6 +273,13 @@ impl Reader {
             Some((last, sum)) if *last == place => *sum = sum.checked_add(cost).ok_or("a sum below 2^64")?,
             _ => part.push((place, cost)),
         }
+        if !self.columns.is_empty() {
+            let number = self.events.len().max(place as usize + 1);
+            self.events.resize_with(number, Sums::default);
+            if let Some(sums) = self.events.get_mut(place as usize) {
+                sums.read(&self.columns, words).ok_or("numbers of events")?;
+            }
+        }
         Ok(())
     }
 
@@ -249,34 +288,34 @@ impl Reader {
     }
 }
 
-impl InstructionCounts {
+impl FunctionCounts {
     /// Reads one file; one process writes one.
     ///
     /// # Errors
     /// The line that is not as expected.
-    pub fn read(bytes: &[u8]) -> Result<InstructionCounts, CallgrindError> {
+    pub fn read(bytes: &[u8]) -> Result<FunctionCounts, CallgrindError> {
         CountedParts::read(bytes).map(|parts| parts.sum())
     }
 
     /// Adds those of another process.
-    pub fn add(&mut self, other: InstructionCounts) {
+    pub fn add(&mut self, other: FunctionCounts) {
         for (function, count) in other.0 {
             let sum = self.0.entry(function).or_default();
             *sum = sum.saturating_add(count);
         }
     }
 
-    /// Instructions of all functions.
+    /// Sum over all functions.
     pub fn total(&self) -> u64 {
         self.0.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Instructions of one function; 0 where it did not run.
+    /// Count of one function; 0 where it did not run, or has none.
     pub fn of(&self, function: &CountedFunction) -> u64 {
         self.0.get(function).copied().unwrap_or_default()
     }
 
-    /// All functions that ran.
+    /// All functions that have a count.
     pub fn functions(&self) -> impl Iterator<Item = (&CountedFunction, u64)> {
         self.0.iter().map(|(function, count)| (function, *count))
     }
@@ -296,7 +335,7 @@ mod tests {
 
     #[test]
     fn each_function_has_its_own_instructions() {
-        let mut counts = InstructionCounts::read(FILE.as_bytes()).expect("it is sound");
+        let mut counts = FunctionCounts::read(FILE.as_bytes()).expect("it is sound");
         assert_eq!(counts.of(&function("/bin/a", "main")), 6);
         assert_eq!(counts.of(&function("/bin/a", "(anonymous namespace)::f(int)")), 7);
         assert_eq!(counts.of(&function("/lib/b.so", "help")), 90);
@@ -322,21 +361,44 @@ mod tests {
     }
 
     #[test]
+    fn simulated_events_are_summed_by_function() {
+        let text = "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim\npart: 1\nob=(1) /bin/a\nfn=(1) main\n1 4 2 1 1\n\
+                    calls=1 9\n2 90 90 90 90 90\nfn=(2) help\n2 5 3 4 0 1 2 1 1 1 7 2 1 1\npart: 2\nfn=(1)\n3 1 1\nfn=(2)\n4 9 9 0 0 9\n";
+        let parts = CountedParts::read(text.as_bytes()).expect("it is sound");
+        let of = |parts: &CountedParts, symbol| {
+            let events = parts.simulated().expect("they are simulated");
+            SimulatedEvent::ALL.map(|event| events.of(event).of(&function("/bin/a", symbol)))
+        };
+        // Data accesses, misses of I1, D1 and LL, branches, mispredictions.
+        assert_eq!(of(&parts, "main"), [4, 1, 0, 0, 0, 0]);
+        assert_eq!(of(&parts, "help"), [16, 0, 12, 3, 8, 3]);
+        let one = |one: CountedFunction| Some(CountedFunction { symbol: "f".to_owned(), ..one });
+        assert_eq!(of(&parts.clone().renamed(one), "f"), [20, 1, 12, 3, 8, 3]);
+        let only_main = parts.renamed(|function| (function.symbol == "main").then_some(function));
+        assert_eq!((of(&only_main, "main"), of(&only_main, "help")), ([4, 1, 0, 0, 0, 0], [0; 6]));
+        let mut twice = only_main.simulated().expect("they are simulated");
+        twice.add(twice.clone());
+        assert_eq!(twice.of(SimulatedEvent::DataAccesses).total(), 8);
+        assert_eq!(CountedParts::read(FILE.as_bytes()).expect("it is sound").simulated(), None);
+    }
+
+    #[test]
     fn errors_name_their_line() {
-        let error = |text: &str| InstructionCounts::read(text.as_bytes()).expect_err("it is not sound").to_string();
+        let error = |text: &str| FunctionCounts::read(text.as_bytes()).expect_err("it is not sound").to_string();
         assert_eq!(error("ob=(7)\n"), "line 1: expected a name, or the number of one, found \"ob=(7)\"");
         assert_eq!(
             error("events: Ir\n5 7\n"),
             "line 2: expected the name of a function before its costs, found \"5 7\""
         );
         assert_eq!(error("fn=(1) f\n5 x\n"), "line 2: expected a number of instructions, found \"5 x\"");
+        assert_eq!(error("events: Ir Dr\nfn=f\n5 7 x\n"), "line 3: expected numbers of events, found \"5 7 x\"");
         assert_eq!(error("a file\n"), "line 1: expected `events: Ir`, found \"a file\\n\"");
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(events: Ir\n)?((ob|fn|cfn|cob|calls)?=?(\\([0-9]?\\))?[ a-z0-9+*]{0,4}\n){0,12}") {
-            let _ = InstructionCounts::read(text.as_bytes());
+        fn any_text_is_read_or_refused(text in "(events: Ir( Dr| Bcm| Xy){0,2}\n)?((ob|fn|cfn|cob|calls)?=?(\\([0-9]?\\))?[ a-z0-9+*]{0,4}\n){0,12}") {
+            let _ = FunctionCounts::read(text.as_bytes());
         }
     }
 }

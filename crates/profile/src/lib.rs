@@ -28,7 +28,7 @@ mod times;
 mod unwind;
 mod zones;
 
-pub use callgrind::{CallgrindError, CountedFunction, CountedParts, InstructionCounts};
+pub use callgrind::{CallgrindError, CountedFunction, CountedParts, FunctionCounts, SimulatedCounts, SimulatedEvent};
 pub use doubts::{Doubt, FEWEST_SAMPLES, Lack, doubts, lacks, skips_much};
 pub use elf::Bulky;
 pub use export::{perf_script, speedscope};

@@ -41,6 +41,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         replays: args.runs,
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: args.frames,
+        events: args.events,
     };
     drop(opened);
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;

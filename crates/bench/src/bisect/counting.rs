@@ -111,6 +111,7 @@ impl Run<'_> {
             // Each build has a command.
             recorded: PathBuf::new(),
             frames: false,
+            events: false,
         };
         if let Some(&last) = positions.last() {
             (self.progress)(Progress::Replaying(&self.history.commits[last], replays));

@@ -118,6 +118,8 @@ mod tests {
             not_counted: 0,
             calls: replays.iter().map(calls).collect(),
             frames: None,
+            simulated: Vec::new(),
+            stack_moves: false,
         }
     }
 

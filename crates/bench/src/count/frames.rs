@@ -152,6 +152,8 @@ mod tests {
             not_counted: 0,
             calls: Vec::new(),
             frames: Some(frames(replays)),
+            simulated: Vec::new(),
+            stack_moves: false,
         }
     }
 

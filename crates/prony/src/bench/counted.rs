@@ -107,5 +107,6 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
         replays: args.plan.runs.unwrap_or(REPLAYS_COUNTED),
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: false,
+        events: args.replays.events,
     })
 }

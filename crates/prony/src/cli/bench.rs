@@ -101,6 +101,9 @@ pub struct ReplayedArgs {
     /// Profile further replays of both builds, and list the functions whose time a frame differs
     #[arg(long, requires = "demo", conflicts_with = "decoder", help_heading = "Replays")]
     pub profile: bool,
+    /// With --metric instructions, simulate caches and a branch predictor, as for `prony count`; they do not enter the verdict
+    #[arg(long, requires = "demo", requires = "metric", help_heading = "Replays")]
+    pub events: bool,
     /// Have this tool start both builds, as for `prony replay`: the times are those of the tool and the build together
     #[arg(long, value_name = "TOOL", requires = "demo", conflicts_with = "profile", help_heading = "Replays")]
     pub under: Option<String>,

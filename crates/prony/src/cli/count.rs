@@ -12,6 +12,7 @@ Examples:
   prony count match.demo
   prony count match.demo './server-old +map dm1' './server-new +map dm1'
   prony count match.demo --frames ./old ./new
+  prony count match.demo --events ./old ./new
   prony count match.demo --fail-above 0.5% ./old ./new
 
 Each build replays the demo several times under Callgrind, which needs valgrind. Instructions of the program and its libraries are
@@ -43,6 +44,9 @@ pub struct CountArgs {
     /// Count each frame by itself, too: the costliest ones with their functions, and those in which builds differ
     #[arg(long)]
     pub frames: bool,
+    /// Simulate caches of fixed sizes and a branch predictor, too: misses and mispredictions, with the functions that have them
+    #[arg(long)]
+    pub events: bool,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]
     pub fail_above: f64,

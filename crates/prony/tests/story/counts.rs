@@ -213,6 +213,116 @@ fn one_instruction_more_a_frame_is_found_in_one_replay() {
 }
 
 #[test]
+fn misses_of_a_stride_and_mispredictions_are_found_and_named() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-events");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [near, far, erratic] = [&["-g"][..], &["-g", "-DSTRIDE=16"], &["-g", "-DERRATIC"]]
+        .map(|flags| compiled(&scratch, "counted_events.c", flags));
+    record(&scratch, &Server::new([near.as_str(), &port]), |stop| ask(address, stop));
+    let [near, far, erratic] = [near, far, erratic].map(|build| format!("{build} {port}"));
+    let count = |arguments: &[&str]| scratch.prony(&[&["count", "story.demo", "--events"], arguments].concat());
+
+    let found = count(&[&near, &far, &erratic, "--json"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    let answer = found.json();
+    let sizes = answer["caches"].as_array().expect("a list").iter().map(|cache| cache["size_bytes"].clone());
+    assert_eq!(sizes.collect::<Vec<_>>(), [32 << 10, 32 << 10, 8 << 20], "{}", answer["caches"]);
+    assert_eq!(answer["builds"][0]["stack_moves"], true);
+    let event = |place: usize, name: &str| {
+        let events = answer["comparisons"][place]["events"].as_array().expect("a list");
+        events.iter().find(|event| event["event"] == name).unwrap_or_else(|| panic!("no {name}: {events:?}")).clone()
+    };
+    // The stride adds no instruction. Of each line of a cache it reads one number in place of 16.
+    assert_ne!(answer["comparisons"][0]["verdict"], "more", "{}", answer["comparisons"][0]);
+    let misses = event(0, "d1_misses");
+    let (verdict, most) = (&misses["verdict"], &misses["differing"][0]);
+    assert_eq!((verdict, &most["symbol"]), (&"more".into(), &"walk".into()), "{misses}");
+    let more = most["difference"].as_i64().expect("a number");
+    let reads = QUESTIONS as i64 * 4096;
+    assert!(more > reads * 9 / 10 && more < reads * 11 / 10, "{misses}");
+    assert_ne!(event(0, "mispredictions")["verdict"], "more");
+    // Branches without a pattern, of which the other builds have none.
+    let mispredicted = event(1, "mispredictions");
+    let most = &mispredicted["differing"][0];
+    assert_eq!((&mispredicted["verdict"], &most["symbol"]), (&"more".into(), &"turn".into()), "{mispredicted}");
+    assert!(most["difference"].as_u64() > Some(QUESTIONS as u64 * 1000 / 4), "{mispredicted}");
+    assert_ne!(event(1, "d1_misses")["verdict"], "more");
+    // Misses of a build are the sum of those of its functions, and repeat but for what the place of the stack does.
+    let own = answer["builds"][1]["events"].as_array().expect("a list");
+    let own = own.iter().find(|event| event["event"] == "d1_misses").expect("it is there");
+    let functions = own["functions"].as_array().expect("a list");
+    let sum: u64 = functions.iter().map(|one| one["counts"][0].as_u64().expect("a number")).sum();
+    assert_eq!(Some(sum), own["counts"][0].as_u64(), "{own}");
+    assert_eq!(own["counts"].as_array().map(Vec::len), Some(3));
+
+    let text = count(&[&near, &far]).stdout;
+    for part in
+        ["simulated caches: I1 32 KiB of 8 ways, D1 32 KiB of 8 ways, LL 8 MiB of 16 ways", "  D1 misses ", "  walk "]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(
+        text.ends_with("a count is no time: caches and branches are simulated, and waits are not counted\n"),
+        "{text}"
+    );
+    let alone = count(&[&far, "--runs", "1"]).stdout;
+    assert!(alone.contains(" % of data accesses\n") && alone.contains("one replay has no spread"), "{alone}");
+    let bench =
+        ["bench", "--demo", "story.demo", "--metric", "instructions", "--events", "--export-markdown", "table.md"];
+    let bench = scratch.prony(&[&bench[..], &[&near, &far]].concat());
+    assert_eq!(bench.code, Some(0), "{bench:?}");
+    assert!(scratch.read("table.md").contains("  D1 misses "), "{}", scratch.read("table.md"));
+}
+
+#[test]
+fn a_build_that_answers_with_its_environment_has_no_stack_moved() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-environment");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted_events.c", &["-DENVIRONMENT"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let command = format!("{server} {port}");
+    let output = scratch.prony(&["count", "story.demo", &command, "--runs", "2", "--events", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let build = &output.json()["builds"][0];
+    assert_eq!(build["stack_moves"], false, "{build}");
+    assert_eq!(build["instructions"].as_array().map(Vec::len), Some(2), "{build}");
+}
+
+#[test]
+fn several_messages_of_a_call_count_all_their_bytes() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-messages");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted_messages.c", &[]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let output = scratch.prony(&["count", "story.demo", &format!("{server} {port}"), "--runs", "2", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let calls = output.json()["builds"][0]["calls"].clone();
+    let of = |name: &str, what: &str| {
+        let calls = calls.as_array().expect("a list");
+        let call = calls.iter().find(|call| call["name"] == name).unwrap_or_else(|| panic!("no {name}: {calls:?}"));
+        assert_eq!(call[what][0], call[what][1], "{call}");
+        call[what][0].as_u64().expect("a number")
+    };
+    // Each call answers one question, by datagrams of 7 and 5 bytes.
+    let answered = of("sendmmsg", "calls");
+    assert!(answered >= QUESTIONS as u64 / 2, "{calls}");
+    assert_eq!(of("sendmmsg", "bytes"), answered * 12, "{calls}");
+    // The server has room for 6 of the 8 bytes of a question, and calls that fail move nothing. The questions of the last call may be
+    // unanswered when the recording ends: 4 at most.
+    let received = of("recvmmsg", "bytes");
+    assert!(received.is_multiple_of(6) && (answered..=answered + 4).contains(&(received / 6)), "{calls}");
+}
+
+#[test]
 fn a_server_with_system_calls_past_libc_is_counted() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-raw");

@@ -1,5 +1,7 @@
 //! JSON of counted instructions.
 
+mod events;
+
 use prony_bench::count::{
     CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, FrameChange, FrameComparison,
     FunctionChange,
@@ -9,11 +11,14 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 use crate::bench::counted::verdict_word;
+use events::{CacheDocument, EventChangeDocument, EventDocument};
 
 /// The answer of `--json`.
 #[derive(Debug, Serialize)]
 pub struct CountDocument<'a> {
     frames: u64,
+    /// Caches that are simulated; with `--events`.
+    caches: Option<Vec<CacheDocument>>,
     builds: Vec<BuildDocument<'a>>,
     comparisons: Vec<ComparisonDocument>,
 }
@@ -30,6 +35,10 @@ struct BuildDocument<'a> {
     calls: Vec<CallDocument>,
     /// Least and greatest of each frame's instructions, from what came before the first one to what came behind the last; with `--frames`.
     frame_instructions: Option<Vec<[u64; 2]>>,
+    /// Misses of caches and mispredicted branches; with `--events`.
+    events: Option<Vec<EventDocument>>,
+    /// The stack was elsewhere in each replay; with `--events`.
+    stack_moves: Option<bool>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +72,8 @@ struct ComparisonDocument {
     calls_differing: Vec<CallChangeDocument>,
     /// Frames that differ; with `--frames`.
     frames_differing: Option<Vec<FrameChangeDocument>>,
+    /// Misses of caches and mispredicted branches; with `--events`.
+    events: Option<Vec<EventChangeDocument>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,6 +133,8 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         }),
         calls: calls(build),
         frame_instructions: build.frames.as_ref().map(|frames| frames.counts().into_iter().map(range).collect()),
+        events: events::events(build),
+        stack_moves: (!build.simulated.is_empty()).then_some(build.stack_moves),
     });
     let comparisons = report.builds.split_first().map_or_else(Vec::new, |(a, others)| {
         let compared = others.iter().map(|b| {
@@ -137,11 +150,13 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
                 calls_differing: CallComparison::of(a, b).differing.iter().map(call_change).collect(),
                 frames_differing: FrameComparison::of(a, b)
                     .map(|compared| compared.differing.iter().map(frame_change).collect()),
+                events: events::changes(limit, a, b),
             }
         });
         compared.collect()
     });
-    CountDocument { frames: report.frames, builds: builds.collect(), comparisons }
+    let caches = report.builds.iter().any(|build| !build.simulated.is_empty()).then(events::caches);
+    CountDocument { frames: report.frames, caches, builds: builds.collect(), comparisons }
 }
 
 /// Calls of a build by name. One that some replay does not make has 0 there.

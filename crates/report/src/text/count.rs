@@ -1,5 +1,6 @@
 //! Text of counted instructions: the totals, the verdict, and the functions that make the difference.
 
+mod events;
 mod frames;
 
 use std::fmt::Write;
@@ -39,18 +40,23 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
         [one] => {
             functions(&mut out, one, report.frames);
             frames::frames(&mut out, one);
+            events::events(&mut out, one);
             calls(&mut out, one);
         }
         [a, others @ ..] => {
             for (b, letter) in others.iter().zip('B'..) {
                 compared(&mut out, &CountComparison::of(a, b), letter, limit, report.frames);
                 frames::compared(&mut out, a, b, letter);
+                events::compared(&mut out, a, b, letter, limit);
                 calls_compared(&mut out, &CallComparison::of(a, b), letter);
             }
         }
         [] => {}
     }
-    out + "a count is no time: it says nothing of caches, branches and waits\n"
+    out + match report.builds.iter().any(|build| !build.simulated.is_empty()) {
+        true => "a count is no time: caches and branches are simulated, and waits are not counted\n",
+        false => "a count is no time: it says nothing of caches, branches and waits\n",
+    }
 }
 
 /// How far the replays of a build agree.
