@@ -72,7 +72,8 @@ pub fn compared(out: &mut String, a: &CountedBuild, b: &CountedBuild, letter: ch
         let [a, b] = one.compared.totals.map(|total| thousands(total.min));
         let (difference, spread) = (one.compared.difference(), one.compared.spread());
         let verdict = verdict_word(one.verdict(limit));
-        table.row([name(one.event), &a, &b, &signed(difference), &thousands(spread), verdict]);
+        let difference = if difference == 0 { "0".to_owned() } else { with_sign(difference) };
+        table.row([name(one.event), &a, &b, &difference, &thousands(spread), verdict]);
     }
     out.push_str(&table.text());
     let listed = all.iter().filter(|one| is_listed(one.event));
@@ -131,8 +132,4 @@ fn stacks(builds: &[&CountedBuild]) -> &'static str {
         () if builds.iter().all(|build| build.stack_moves) => "; each replay with its stack elsewhere",
         () => "; the stack in one place, as a build diverges where it is moved",
     }
-}
-
-fn signed(difference: i64) -> String {
-    if difference == 0 { "0".to_owned() } else { with_sign(difference) }
 }
