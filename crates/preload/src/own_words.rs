@@ -77,9 +77,13 @@ fn with<T>(action: impl FnOnce(&mut Words) -> T) -> T {
     result
 }
 
+fn place(fd: i32) -> Option<&'static AtomicU16> {
+    ENDS.get(usize::try_from(fd).ok()?)
+}
+
 /// The end that a descriptor is, of a pair of which the process has both.
 fn end_of(fd: i32) -> Option<usize> {
-    let end = usize::try_from(fd).ok().and_then(|fd| ENDS.get(fd))?.load(Ordering::Relaxed);
+    let end = place(fd)?.load(Ordering::Relaxed);
     (end / 2 >= FIRST_OWN.load(Ordering::Relaxed)).then_some(usize::from(end))
 }
 
@@ -89,7 +93,7 @@ pub fn is_end(fd: i32) -> bool {
 }
 
 fn set(fd: i32, end: u16) {
-    if let Some(place) = usize::try_from(fd).ok().and_then(|fd| ENDS.get(fd)) {
+    if let Some(place) = place(fd) {
         place.store(end, Ordering::Relaxed);
     }
 }
@@ -109,8 +113,7 @@ pub fn made(first: i32, second: i32) {
 
 /// `to` is a copy of `from`.
 pub fn copied(from: i32, to: i32) {
-    let end = usize::try_from(from).ok().and_then(|fd| ENDS.get(fd)).map_or(0, |end| end.load(Ordering::Relaxed));
-    set(to, end);
+    set(to, place(from).map_or(0, |end| end.load(Ordering::Relaxed)));
 }
 
 /// The descriptor is another one from here on, or none.

@@ -197,9 +197,14 @@ pub fn returned(ret: i64) -> isize {
 
 /// Time of `CLOCK_MONOTONIC` in nanoseconds. It is not recorded.
 pub fn nanoseconds() -> u64 {
+    time_of(libc::CLOCK_MONOTONIC)
+}
+
+/// Time of a clock in nanoseconds. It is not recorded.
+pub fn time_of(clock: i32) -> u64 {
     let _pass_through = thread::PassThrough::enter();
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes the time into `now`.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    unsafe { libc::clock_gettime(clock, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -2,8 +2,8 @@
 
 use crate::addresses;
 use crate::collect;
-use crate::state::control;
-use crate::thread::{self, Thread};
+use crate::state::{control, time_of};
+use crate::thread::Thread;
 use prony_channel::{Control, FrameTime};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;
@@ -75,12 +75,5 @@ pub(super) fn now(clock: i32) -> u64 {
         // Times under a debugger mean nothing, and what a clock leaves on the stack would differ from replay to replay.
         return 0;
     }
-    // SAFETY: writes the one time; the block is the calling thread's own.
-    unsafe {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let live = std::mem::replace(&mut (*thread::this()).live, thread::PASS_THROUGH);
-        libc::clock_gettime(clock, &mut time);
-        (*thread::this()).live = live;
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-    }
+    time_of(clock)
 }
