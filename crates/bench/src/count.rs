@@ -1,12 +1,13 @@
 //! Instructions of builds on a demo: counted, not measured.
 //!
-//! A replay has no network, no timers and one order of threads, so it runs the same instructions each time. Callgrind counts them by
-//! function. Several replays of each build show which counts repeat: what threads that wait, hashes of addresses and the like add is
+//! A replay has no network, no timers and one order of threads, so it runs the same instructions each time. A tool for Valgrind counts
+//! them by function. Several replays of each build show which counts repeat: what threads that wait, hashes of addresses and the like add is
 //! the spread of a function, and a difference between builds counts from beyond the spreads of both.
 
 mod calls;
 mod events;
 mod frames;
+mod tool;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -23,9 +24,8 @@ use crate::randomization::PADDING;
 pub use calls::{CallChange, CallComparison, CallTotals, Direction};
 pub use events::{EventComparison, SIMULATED_CACHES, SimulatedCache};
 pub use frames::{CountedFrame, CountedFrames, FrameChange, FrameComparison};
-
-/// The tool and what it is to do; the name of its file follows. Names stay as they stand in the objects.
-const TOOL: [&str; 5] = ["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--demangle=no"];
+use tool::Tool;
+pub use tool::{Counter, NoTool};
 
 /// A share of A's instructions below which there is no difference, unless the user sets another.
 pub const SAME_WITHIN: f64 = 0.0001;
@@ -48,6 +48,8 @@ pub struct CountOptions {
     pub frames: bool,
     /// Simulate caches and a branch predictor, too.
     pub events: bool,
+    /// Count by Callgrind even where prony's own tool is there. What simulates caches is always Callgrind.
+    pub callgrind: bool,
 }
 
 /// Instructions of all builds.
@@ -57,6 +59,8 @@ pub struct CountReport {
     pub builds: Vec<CountedBuild>,
     /// Frames of a replay.
     pub frames: u64,
+    /// How they were counted.
+    pub counter: Counter,
 }
 
 /// Instructions of one build, one for each of its replays.
@@ -144,7 +148,7 @@ pub enum CountError {
         report: Box<ReplayReport>,
     },
     /// What the tool wrote is not as expected.
-    #[error("cannot read what Callgrind wrote of `{name}`: {error}")]
+    #[error("cannot read the counts of `{name}`: {error}")]
     Read {
         /// Name of the build.
         name: String,
@@ -152,7 +156,7 @@ pub enum CountError {
         error: CallgrindError,
     },
     /// The tool wrote nothing.
-    #[error("Callgrind wrote nothing of `{0}`")]
+    #[error("nothing was counted of `{0}`")]
     Nothing(String),
     /// A directory for what the tool writes cannot be made or read.
     #[error("cannot keep counts in a temporary directory: {0}")]
@@ -255,9 +259,20 @@ pub fn count(
     interrupt: Option<&Interrupt>,
     progress: &mut dyn FnMut(&str, u32),
 ) -> Result<CountReport, CountError> {
-    let mut report = CountReport { builds: Vec::new(), frames: 0 };
     let recorded = fs::canonicalize(&options.recorded).ok();
-    for build in &options.builds {
+    let programs = options.builds.iter().map(|build| match build.command.first() {
+        Some(word) => program_file(word),
+        None => recorded.clone(),
+    });
+    let programs: Vec<Option<PathBuf>> = programs.collect();
+    // One that is not found is said to be so by its replay.
+    let files: Vec<&Path> = programs.iter().map(|program| program.as_deref().unwrap_or(Path::new(""))).collect();
+    let tool = match options.events || options.callgrind {
+        true => Tool::callgrind(),
+        false => Tool::build(&files),
+    };
+    let mut report = CountReport { builds: Vec::new(), frames: 0, counter: tool.counter().clone() };
+    for (build, program) in options.builds.iter().zip(&programs) {
         let mut counted = CountedBuild {
             name: build.name.clone(),
             replays: Vec::new(),
@@ -267,8 +282,7 @@ pub fn count(
             simulated: Vec::new(),
             stack_moves: options.events && options.replays > 1,
         };
-        let program = build.command.first().map_or_else(|| recorded.clone(), |word| program_file(word));
-        let one = OneBuild { options, build, program, interrupt };
+        let one = OneBuild { options, tool: &tool, build, program: program.as_deref(), interrupt };
         for number in 1..=options.replays {
             progress(&build.name, number);
             let replayed = match counted.stack_moves.then(|| events::stack_shift_bytes(number)) {
@@ -323,16 +337,17 @@ fn common_name(object: &str, program: Option<&Path>) -> String {
     name.find(".so").and_then(|at| name.get(..at + 3)).unwrap_or(name).to_owned()
 }
 
-/// A build that is to be replayed under Callgrind.
+/// A build that is to be replayed under the tool.
 struct OneBuild<'a> {
     options: &'a CountOptions,
+    tool: &'a Tool,
     build: &'a Build,
     /// File of its program, behind all links.
-    program: Option<PathBuf>,
+    program: Option<&'a Path>,
     interrupt: Option<&'a Interrupt>,
 }
 
-/// What Callgrind counted in a replay.
+/// What was counted in a replay.
 struct Replayed {
     counts: FunctionCounts,
     not_counted: u64,
@@ -343,12 +358,12 @@ struct Replayed {
 impl OneBuild<'_> {
     /// Replays once. `stack_shift_bytes`: how much larger the environment is made, which moves the stack.
     fn replay(&self, stack_shift_bytes: Option<usize>) -> Result<(ReplayReport, Replayed), CountError> {
-        let OneBuild { options, build, .. } = self;
+        let OneBuild { options, tool, build, .. } = self;
         let directory = tempfile::tempdir().map_err(CountError::Directory)?;
         let padding = stack_shift_bytes.map(|bytes| (PADDING.into(), "x".repeat(bytes).into()));
         let replay = ReplayOptions {
             under: ToolOptions {
-                command: tool(options, directory.path()),
+                command: tool.command(directory.path()).into_iter().chain(simulation(options)).collect(),
                 collects: if options.frames { Collects::Frames } else { Collects::Server },
                 timed: false,
                 writes_to: Some(directory.path().to_owned()),
@@ -384,8 +399,7 @@ impl OneBuild<'_> {
             let parts = CountedParts::read(&bytes).map_err(|error| CountError::Read { name: name.clone(), error })?;
             let all = parts.sum().total();
             let parts = parts.renamed(|CountedFunction { object, symbol }| {
-                let program = self.program.as_deref();
-                is_counted(&object).then(|| CountedFunction { object: common_name(&object, program), symbol })
+                is_counted(&object).then(|| CountedFunction { object: common_name(&object, self.program), symbol })
             });
             let counts = parts.sum();
             replay.not_counted += all.saturating_sub(counts.total());
@@ -405,17 +419,13 @@ impl OneBuild<'_> {
     }
 }
 
-/// The tool and its flags. It writes `PID.out` into `directory`.
-fn tool(options: &CountOptions, directory: &Path) -> Vec<OsString> {
-    let file = format!("--callgrind-out-file={}", directory.join("%p.out").display());
-    let mut command: Vec<OsString> = TOOL.iter().map(OsString::from).chain([OsString::from(file)]).collect();
-    // All parts of a process in one file.
-    command.extend(options.frames.then(|| "--combine-dumps=yes".into()));
-    if options.events {
-        command.extend(["--cache-sim=yes", "--branch-sim=yes"].map(OsString::from));
-        command.extend(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag())));
+/// Flags with which Callgrind simulates caches, if it is to.
+fn simulation(options: &CountOptions) -> Vec<OsString> {
+    if !options.events {
+        return Vec::new();
     }
-    command
+    let simulated = ["--cache-sim=yes", "--branch-sim=yes"].map(OsString::from).into_iter();
+    simulated.chain(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag()))).collect()
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl CountedDemos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::CountedBuild;
+    use crate::count::{CountedBuild, Counter};
     use prony_profile::FunctionCounts;
 
     fn demo(counts: Option<[u64; 2]>) -> CountedDemo {
@@ -89,7 +89,7 @@ mod tests {
             stack_moves: false,
         };
         let report = match counts {
-            Some(counts) => Ok(CountReport { builds: counts.map(build).to_vec(), frames: 1 }),
+            Some(counts) => Ok(CountReport { builds: counts.map(build).to_vec(), frames: 1, counter: Counter::Own }),
             None => Err(CountError::Nothing("b".to_owned())),
         };
         CountedDemo { name: String::new(), path: PathBuf::new(), elapsed_s: 0.0, report }

@@ -66,6 +66,10 @@ unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
         }
         let mark = take_variable(environment, MARK);
         restore_preload_variable(environment);
+        if area.collects.load(Ordering::Relaxed) {
+            // Where Valgrind finds the tool that counts. It gives it to programs that this one starts.
+            take_variable(environment, b"VALGRIND_LIB=");
+        }
         collect::begin(area);
         stack::find();
         attach(area, known, mark);

@@ -42,6 +42,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: args.frames,
         events: args.events,
+        callgrind: args.callgrind,
     };
     drop(opened);
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;

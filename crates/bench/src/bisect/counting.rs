@@ -112,6 +112,7 @@ impl Run<'_> {
             recorded: PathBuf::new(),
             frames: false,
             events: false,
+            callgrind: false,
         };
         if let Some(&last) = positions.last() {
             (self.progress)(Progress::Replaying(&self.history.commits[last], replays));

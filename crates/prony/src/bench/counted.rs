@@ -108,5 +108,6 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: false,
         events: args.replays.events,
+        callgrind: false,
     })
 }

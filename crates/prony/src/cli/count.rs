@@ -15,8 +15,8 @@ Examples:
   prony count match.demo --events ./old ./new
   prony count match.demo --fail-above 0.5% ./old ./new
 
-Each build replays the demo several times under Callgrind, which needs valgrind. Instructions of the program and its libraries are
-counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
+Each build replays the demo several times under valgrind, with a tool of prony's own that is built for it with `cc`; where that fails,
+and with --events, it is Callgrind, which is slower. Instructions of the program and its libraries are counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
 work, so most counts repeat to the last digit on any machine, under any load; what varies by itself is shown, and is no difference.
 Calls of hooked functions of the C library are counted by name, with the bytes that they move.
 
@@ -47,6 +47,9 @@ pub struct CountArgs {
     /// Simulate caches of fixed sizes and a branch predictor, too: misses and mispredictions, with the functions that have them
     #[arg(long)]
     pub events: bool,
+    /// Count by Callgrind, and not by prony's own tool: the same counts, in several times the time
+    #[arg(long)]
+    pub callgrind: bool,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]
     pub fail_above: f64,

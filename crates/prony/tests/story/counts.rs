@@ -3,9 +3,11 @@
 use crate::calls::compiled;
 use prony_testing::recording::Server;
 use prony_testing::recording::{Stop, record};
-use prony_testing::scratch::{Scratch, Turn, free_address, program};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 use std::time::Duration;
 
 /// Answers that are recorded.
@@ -415,4 +417,80 @@ fn what_threads_that_end_give_back_to_the_heap_is_there_for_the_next_turn() {
     let counts = answer["builds"][0]["instructions"].as_array().expect("a list");
     assert_eq!(counts.len(), 4);
     assert!(counts.iter().all(|count| count == &counts[0]), "{counts:?}");
+}
+
+/// Instructions of the first replay by object and function.
+fn by_function(answer: &serde_json::Value) -> BTreeMap<(String, String), u64> {
+    let functions = answer["builds"][0]["functions"].as_array().expect("a list");
+    let text = |of: &serde_json::Value| of.as_str().expect("a name").to_owned();
+    let count = |one: &serde_json::Value| one["instructions"][0].as_u64().expect("a number");
+    functions.iter().map(|one| ((text(&one["object"]), text(&one["symbol"])), count(one))).collect()
+}
+
+#[test]
+fn pronys_own_tool_counts_what_callgrind_counts() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-tool");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted.c", &["-g"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let command = format!("{server} {port}");
+    let count = |command: &str, arguments: &[&str]| {
+        let output = scratch.prony(&[&["count", "story.demo", command, "--runs", "1", "--json"], arguments].concat());
+        assert_eq!(output.code, Some(0), "{output:?}");
+        output.json()
+    };
+    let (own, callgrind) = (count(&command, &[]), count(&command, &["--callgrind"]));
+    assert_eq!([&own, &callgrind].map(|answer| answer["counter"].clone()), ["prony", "callgrind"]);
+    assert_eq!(own["no_own_counter"], serde_json::Value::Null);
+    let [own, callgrind] = [&own, &callgrind].map(by_function);
+    let of =
+        |counts: &BTreeMap<(String, String), u64>, symbol: &str| counts[&("program".to_owned(), symbol.to_owned())];
+    for symbol in ["gather", "weigh"] {
+        assert_eq!(of(&own, symbol), of(&callgrind, symbol), "{symbol}");
+    }
+    // Stubs of the linkage table are functions of their own here, and their callers' there.
+    let in_program = |counts: &BTreeMap<(String, String), u64>| -> u64 {
+        counts.iter().filter(|((object, _), _)| object == "program").map(|(_, count)| count).sum()
+    };
+    assert_eq!(in_program(&own), in_program(&callgrind));
+
+    // Without symbols a function has the address at which it begins, wherever in it the blocks lie.
+    let stripped = scratch.arg("stripped");
+    run(Command::new("strip").args(["-o", &stripped, &server]));
+    let symbols = run(Command::new("nm").arg(&server));
+    let stripped = by_function(&count(&format!("{stripped} {port}"), &[]));
+    for symbol in ["gather", "weigh"] {
+        let line = symbols.lines().find(|line| line.ends_with(&format!(" {symbol}"))).expect("it has one");
+        let address = u64::from_str_radix(&line[..16], 16).expect("an address");
+        assert_eq!(of(&stripped, &format!("{address:#018x}")), of(&own, symbol), "{symbol} of {stripped:?}");
+    }
+}
+
+#[test]
+fn callgrind_counts_where_no_tool_can_be_built() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-no-compiler");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted.c", &[]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let command = format!("{server} {port}");
+    let arguments = ["count", "story.demo", &command, "--runs", "1"];
+    let output = run(scratch.command(&arguments).env("CC", "no-such-compiler"));
+    let line = "counted by Callgrind, which is slower than prony's own tool: `no-such-compiler` does not build it: ";
+    assert!(output.contains(line), "{output}");
+    let output = run(scratch.command(&[&arguments[..], &["--json"]].concat()).env("CC", "no-such-compiler"));
+    let answer: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(answer["counter"], "callgrind");
+    assert!(
+        answer["no_own_counter"].as_str().is_some_and(|reason| reason.starts_with("`no-such-compiler`")),
+        "{answer}"
+    );
+    // Caches are Callgrind's, with or without a compiler.
+    let events = scratch.prony(&[&arguments[..], &["--events", "--json"]].concat()).json();
+    assert_eq!((&events["counter"], &events["no_own_counter"]), (&"callgrind".into(), &serde_json::Value::Null));
 }

@@ -3,8 +3,8 @@
 mod events;
 
 use prony_bench::count::{
-    CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, FrameChange, FrameComparison,
-    FunctionChange,
+    CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, Counter, FrameChange,
+    FrameComparison, FunctionChange,
 };
 use prony_replay::CallCount;
 use serde::Serialize;
@@ -17,6 +17,10 @@ use events::{CacheDocument, EventChangeDocument, EventDocument};
 #[derive(Debug, Serialize)]
 pub struct CountDocument<'a> {
     frames: u64,
+    /// `prony` or `callgrind`.
+    counter: &'static str,
+    /// Why it is not prony's own, where that was not requested.
+    no_own_counter: Option<String>,
     /// Caches that are simulated; with `--events`.
     caches: Option<Vec<CacheDocument>>,
     builds: Vec<BuildDocument<'a>>,
@@ -156,7 +160,12 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         compared.collect()
     });
     let caches = report.builds.iter().any(|build| !build.simulated.is_empty()).then(events::caches);
-    CountDocument { frames: report.frames, caches, builds: builds.collect(), comparisons }
+    let (counter, no_own_counter) = match &report.counter {
+        Counter::Own => ("prony", None),
+        Counter::Callgrind => ("callgrind", None),
+        Counter::OnlyCallgrind(reason) => ("callgrind", Some(reason.to_string())),
+    };
+    CountDocument { frames: report.frames, counter, no_own_counter, caches, builds: builds.collect(), comparisons }
 }
 
 /// Calls of a build by name. One that some replay does not make has 0 there.

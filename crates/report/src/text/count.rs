@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_bench::count::{
-    CallComparison, CallTotals, CountComparison, CountRange, CountReport, CountVerdict, CountedBuild, Direction,
-    FunctionChange,
+    CallComparison, CallTotals, CountComparison, CountRange, CountReport, CountVerdict, CountedBuild, Counter,
+    Direction, FunctionChange,
 };
 use prony_profile::distinct_names;
 use prony_text::{Table, count, plain, significant, thousands};
@@ -52,6 +52,9 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
             }
         }
         [] => {}
+    }
+    if let Counter::OnlyCallgrind(reason) = &report.counter {
+        let _ = writeln!(out, "counted by Callgrind, which is slower than prony's own tool: {reason}");
     }
     out + match report.builds.iter().any(|build| !build.simulated.is_empty()) {
         true => "a count is no time: caches and branches are simulated, and waits are not counted\n",

@@ -1,0 +1,279 @@
+//! The tool for Valgrind that counts: prony's own where it can be built here, else Callgrind.
+//!
+//! A tool is linked with the core of the Valgrind that runs it, so it is built with what that Valgrind's package has, which takes
+//! half a second. Nothing of it stays.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// The tool's source.
+const SOURCE: &str = include_str!("tool/counter.c");
+/// Name of the tool: `valgrind --tool=prony`.
+const NAME: &str = "prony";
+
+/// Address at which Valgrind expects its tools, on all of these platforms (`valt_load_address` in its `configure.ac`).
+const LOAD_ADDRESS: &str = "0x58000000";
+
+/// A platform that Valgrind knows.
+struct Platform {
+    /// Its architecture, as Valgrind names it.
+    architecture: &'static str,
+    /// Width of its words.
+    is_of_32_bits: bool,
+    /// Flag with which a compiler makes code for it.
+    flag: Option<&'static str>,
+}
+
+/// Platforms of which a machine has one or two.
+const PLATFORMS: [Platform; 3] = [
+    Platform { architecture: "amd64", is_of_32_bits: false, flag: Some("-m64") },
+    Platform { architecture: "arm64", is_of_32_bits: false, flag: None },
+    Platform { architecture: "x86", is_of_32_bits: true, flag: Some("-m32") },
+];
+
+/// How instructions are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counter {
+    /// By prony's own tool for Valgrind.
+    Own,
+    /// By Callgrind, which was requested, or which simulates caches.
+    Callgrind,
+    /// By Callgrind, as there is no other here.
+    OnlyCallgrind(NoTool),
+}
+
+/// Reason why prony's own tool is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoTool {
+    /// There is no Valgrind.
+    #[error("there is no `valgrind` in PATH")]
+    Valgrind,
+    /// Its package lacks what tools are built with, or that is a package of its own.
+    #[error("`{0}` of Valgrind's package is not here")]
+    Lacks(String),
+    /// The compiler is missing or fails.
+    #[error("`{command}` does not build it: {message}")]
+    Compiler {
+        /// The compiler.
+        command: String,
+        /// First line that it says.
+        message: String,
+    },
+    /// A file cannot be made.
+    #[error("cannot make it in a temporary directory: {0}")]
+    File(String),
+}
+
+/// The tool, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Tool {
+    directory: Option<TempDir>,
+    counter: Counter,
+}
+
+impl Tool {
+    /// Callgrind.
+    pub(super) fn callgrind() -> Tool {
+        Tool { directory: None, counter: Counter::Callgrind }
+    }
+
+    /// prony's own tool if it can be built for these programs, else Callgrind.
+    pub(super) fn build(programs: &[&Path]) -> Tool {
+        match build(programs) {
+            Ok(directory) => Tool { directory: Some(directory), counter: Counter::Own },
+            Err(reason) => Tool { directory: None, counter: Counter::OnlyCallgrind(reason) },
+        }
+    }
+
+    /// Which one it is.
+    pub(super) fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// Words that stand before the command of a server. Names stay as they stand in the objects. It writes `PID.out` into `output`, all
+    /// parts of a process in one file.
+    pub(super) fn command(&self, output: &Path) -> Vec<OsString> {
+        let flags = ["-q", "--trace-children=yes", "--demangle=no", "--combine-dumps=yes"];
+        let mut words: Vec<OsString> = match &self.directory {
+            Some(directory) => {
+                let libraries = format!("VALGRIND_LIB={}", directory.path().display());
+                ["env", &libraries, "valgrind", &format!("--tool={NAME}")].map(OsString::from).to_vec()
+            }
+            None => ["valgrind", "--tool=callgrind"].map(OsString::from).to_vec(),
+        };
+        words.extend(flags.map(OsString::from));
+        words.push(format!("--callgrind-out-file={}", output.join("%p.out").display()).into());
+        words
+    }
+}
+
+/// Parts of an installed Valgrind.
+struct Installed {
+    /// The tools that it has.
+    tools: PathBuf,
+    /// Headers for tools.
+    headers: PathBuf,
+    /// Libraries that tools are linked with.
+    core: PathBuf,
+}
+
+impl Installed {
+    fn find() -> Result<Installed, NoTool> {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let program =
+            std::env::split_paths(&search).map(|directory| directory.join("valgrind")).find(|path| path.is_file());
+        let program = program.and_then(|path| path.canonicalize().ok()).ok_or(NoTool::Valgrind)?;
+        let prefix = program.parent().and_then(Path::parent).ok_or(NoTool::Valgrind)?;
+        Installed::below(prefix, std::env::var_os("VALGRIND_LIB").map(PathBuf::from))
+    }
+
+    /// Where distributions and Valgrind's own `make install` put them below a prefix.
+    fn below(prefix: &Path, tools: Option<PathBuf>) -> Result<Installed, NoTool> {
+        let lib = prefix.join("lib");
+        let of_architectures = fs::read_dir(&lib).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut libraries: Vec<PathBuf> =
+            of_architectures.filter(|path| path.is_dir()).map(|path| path.join("valgrind")).collect();
+        libraries.sort();
+        let directories: Vec<PathBuf> = ["libexec/valgrind", "lib/valgrind", "lib64/valgrind"]
+            .into_iter()
+            .map(|name| prefix.join(name))
+            .chain(libraries)
+            .collect();
+        let with = |file: &str| {
+            let holds = |directory: &&PathBuf| {
+                PLATFORMS.iter().any(|platform| directory.join(file.replace('@', platform.architecture)).is_file())
+            };
+            directories.iter().find(holds).cloned().ok_or_else(|| NoTool::Lacks(file.replace('@', "*")))
+        };
+        let headers = prefix.join("include/valgrind");
+        if !headers.join("pub_tool_tooliface.h").is_file() {
+            return Err(NoTool::Lacks("pub_tool_tooliface.h".to_owned()));
+        }
+        let tools = match tools {
+            Some(tools) => tools,
+            None => with("callgrind-@-linux")?,
+        };
+        Ok(Installed { tools, headers, core: with("libcoregrind-@-linux.a")? })
+    }
+
+    /// True if it runs programs of this platform.
+    fn runs(&self, platform: &Platform) -> bool {
+        self.tools.join(format!("callgrind-{}-linux", platform.architecture)).is_file()
+    }
+}
+
+/// True for a program file of 32 bits: the fifth byte of an ELF file is 1.
+fn is_of_32_bits(program: &Path) -> bool {
+    let mut head = [0; 5];
+    File::open(program).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *b"\x7fELF\x01"
+}
+
+/// Builds the tool for the platforms of the programs. Callgrind stands in for others: a program may start one of another platform.
+fn build(programs: &[&Path]) -> Result<TempDir, NoTool> {
+    let installed = Installed::find()?;
+    let in_file = |error: io::Error| NoTool::File(error.to_string());
+    let directory = tempfile::Builder::new().prefix("prony-count-").tempdir().map_err(in_file)?;
+    // Programs that the server starts as another user need it, too.
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).map_err(in_file)?;
+    // What else Valgrind looks for there.
+    for entry in fs::read_dir(&installed.tools).map_err(in_file)? {
+        let entry = entry.map_err(in_file)?;
+        symlink(entry.path(), directory.path().join(entry.file_name())).map_err(in_file)?;
+    }
+    let source = directory.path().join("counter.c");
+    fs::write(&source, SOURCE).map_err(in_file)?;
+    let of_32_bits = programs.iter().filter(|program| is_of_32_bits(program)).count();
+    for platform in PLATFORMS.iter().filter(|platform| installed.runs(platform)) {
+        let is_needed = if platform.is_of_32_bits { of_32_bits > 0 } else { of_32_bits < programs.len() };
+        let named = |tool: &str| format!("{tool}-{}-linux", platform.architecture);
+        let tool = directory.path().join(named(NAME));
+        match is_needed {
+            true => compile(&installed, platform, &source, &tool)?,
+            false => symlink(installed.tools.join(named("callgrind")), tool).map_err(in_file)?,
+        }
+    }
+    Ok(directory)
+}
+
+/// As Valgrind's own makefiles build a tool: no libc, which the core replaces, and at an address of its own.
+fn compile(installed: &Installed, platform: &Platform, source: &Path, tool: &Path) -> Result<(), NoTool> {
+    let architecture = platform.architecture;
+    let library = |name: &str| installed.core.join(format!("lib{name}-{architecture}-linux.a"));
+    for name in ["coregrind", "vex"] {
+        let path = library(name);
+        if !path.is_file() {
+            return Err(NoTool::Lacks(path.display().to_string()));
+        }
+    }
+    let compiler = std::env::var("CC").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(platform.flag).args([
+        "-O1",
+        "-w",
+        "-fno-builtin",
+        "-fno-stack-protector",
+        "-fno-strict-aliasing",
+        "-fno-pie",
+    ]);
+    command.args([format!("-DVGA_{architecture}=1"), "-DVGO_linux=1".to_owned()]);
+    command.args([format!("-DVGP_{architecture}_linux=1"), format!("-DVGPV_{architecture}_linux_vanilla=1")]);
+    command.arg("-I").arg(&installed.headers).arg(source);
+    command.args(["-static", "-nodefaultlibs", "-nostartfiles", "-no-pie", "-u", "_start", "-Wl,--build-id=none"]);
+    command.arg(format!("-Wl,-Ttext-segment={LOAD_ADDRESS}"));
+    command.arg(library("coregrind")).arg(library("vex")).arg("-lgcc");
+    command.args(Some(library("gcc-sup")).filter(|path| path.is_file())).arg("-o").arg(tool);
+    let failed = |message: String| NoTool::Compiler { command: compiler.clone(), message };
+    let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_error = |line: &&str| [": error:", "undefined reference"].iter().any(|word| line.contains(word));
+            let error = said.lines().find(is_error).or_else(|| said.lines().next());
+            Err(failed(error.unwrap_or("it says nothing").trim().to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_without_what_tools_are_built_with_is_named() {
+        let prefix = tempfile::tempdir().expect("a directory");
+        let lacks = |name: &str| Some(NoTool::Lacks(name.to_owned()));
+        let found = |prefix: &TempDir| Installed::below(prefix.path(), None).err();
+        assert_eq!(found(&prefix), lacks("pub_tool_tooliface.h"));
+        let add = |path: &str| {
+            let path = prefix.path().join(path);
+            fs::create_dir_all(path.parent().expect("a directory")).expect("it is made");
+            fs::write(path, "").expect("it is made");
+        };
+        add("include/valgrind/pub_tool_tooliface.h");
+        assert_eq!(found(&prefix), lacks("callgrind-*-linux"));
+        add("libexec/valgrind/callgrind-x86-linux");
+        assert_eq!(found(&prefix), lacks("libcoregrind-*-linux.a"));
+        add("lib/i386-linux-gnu/valgrind/libcoregrind-x86-linux.a");
+        let installed = Installed::below(prefix.path(), None).expect("all is there");
+        assert_eq!(PLATFORMS.iter().filter(|platform| installed.runs(platform)).count(), 1);
+        let [_, _, x86] = &PLATFORMS;
+        let error =
+            compile(&installed, x86, Path::new("counter.c"), Path::new("tool")).expect_err("a library is missing");
+        assert!(error.to_string().contains("libvex-x86-linux.a"), "{error}");
+    }
+
+    #[test]
+    fn callgrind_is_there_where_no_tool_is_built() {
+        let tool = Tool::callgrind();
+        let command = tool.command(Path::new("/output"));
+        assert_eq!(command.first(), Some(&"valgrind".into()));
+        assert!(command.contains(&"--callgrind-out-file=/output/%p.out".into()), "{command:?}");
+    }
+}
