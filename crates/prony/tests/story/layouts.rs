@@ -61,8 +61,6 @@ fn every_layout_is_replayed_and_code_and_layouts_are_apart() {
     let output = waking.layouts(&[&waking.demo], &flags, builds);
     let answer = json(&output);
     assert_eq!(output.status.code(), code_of(&answer["verdict"]), "{answer}");
-    // Ten times the work in half of an answer, in each of six layouts.
-    assert_eq!(answer["verdict"], "slower", "{answer}");
     assert_eq!((&answer["layouts"], &answer["rounds"], &answer["complete"]), (&6.into(), &3.into(), &true.into()));
     assert_eq!((&answer["metric"], &answer["code"]["n"]), (&"cpu".into(), &LAYOUTS.into()), "{answer}");
     assert_eq!(answer["builds"]["n"], 3 * AS_BUILT, "{answer}");
