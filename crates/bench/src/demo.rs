@@ -28,7 +28,7 @@ use crate::report::{Event, Round};
 use crate::sample::{self, Measure};
 use crate::until_divergence::UntilDivergence;
 
-use chosen::Choice;
+pub(crate) use chosen::Choice;
 pub use chosen::{FrameKind, JudgedFrames};
 use frame_times::FrameTimes;
 use left::Left;
@@ -501,7 +501,7 @@ impl<'a> Replays<'a> {
 }
 
 /// A run that does not count.
-fn as_warmup(mut run: Run) -> Run {
+pub(crate) fn as_warmup(mut run: Run) -> Run {
     run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
     if let Some(measured) = &mut run.measured {
         (measured.pair, measured.place) = (None, None);

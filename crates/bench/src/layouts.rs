@@ -4,30 +4,34 @@
 //! Each side is built as it is, and once for each of N seeds. A seed places both sides alike, as far as the linker can
 //! (module `order`), and the runs of both sides in one layout are close together in time. The unit of the answer is the layout: the
 //! value of each is the median of its runs, and the interval is that of the ratios of B to A over the layouts, by the signed rank
-//! test. However many runs there are of one layout, it counts once.
+//! test. However many runs there are of one layout, it counts once. Instead of runs of a command, there may be replays of demos.
 
+mod answer;
 mod builds;
 mod estimate;
+mod judged;
 mod measure;
 mod order;
+mod replays;
+mod rounds;
 mod toolchain;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
-use prony_stats::samples::Samples;
-use prony_stats::{Metric, Seed, Verdict};
+use prony_stats::Seed;
 
+use crate::demo::DemoOptions;
 use crate::error::BenchError;
 use crate::options::Options;
-use crate::report::Ended;
 
+use builds::Builds;
+
+pub use answer::{Layout, LayoutReport, Layouts, LayoutsEnded, Needs, ReplayedDemo};
 pub use estimate::{Estimate, Spreads};
 pub use toolchain::{LinkError, Linker, Links, SEED_VARIABLE, link};
 
-/// Share of the variance from runs above which more of them say more than more layouts.
-const RUNS_SHARE: f64 = 0.5;
 /// Layouts that a bench has at most.
 pub const LAYOUTS_MAX: usize = 1000;
 
@@ -46,9 +50,9 @@ pub struct Side {
     pub program_words: Vec<usize>,
 }
 
-/// Options of a bench over layouts.
+/// What is built.
 #[derive(Debug, Clone)]
-pub struct LayoutOptions {
+pub struct BuildOptions {
     /// A and B.
     pub sides: [Side; 2],
     /// Number of layouts of each side.
@@ -57,8 +61,44 @@ pub struct LayoutOptions {
     pub directory: PathBuf,
     /// Program and arguments that end up in [`link`], followed by the name of a linker and its arguments.
     pub link: Vec<String>,
+    /// Seed of the layouts, and of the order of runs: equal seed, equal draws.
+    pub seed: u64,
+}
+
+impl BuildOptions {
+    /// The seed of each layout, from layout 1 on.
+    pub fn seeds(&self) -> Vec<u32> {
+        self.draw().0
+    }
+
+    /// The seeds of the layouts, and the generator for all that is drawn after them.
+    fn draw(&self) -> (Vec<u32>, Seed) {
+        let mut seed = Seed::new(self.seed);
+        // Linkers take a seed of 32 bits, of which 0 means none.
+        let seeds = (0..self.layouts).map(|_| (seed.bits() as u32 >> 1).max(1)).collect();
+        (seeds, seed)
+    }
+}
+
+/// Options of a bench of two commands over layouts.
+#[derive(Debug, Clone)]
+pub struct LayoutOptions {
+    /// What is built.
+    pub builds: BuildOptions,
     /// All else; the commands have no program yet.
     pub bench: Options,
+}
+
+/// Options of a bench of two builds over layouts, on demos.
+#[derive(Debug, Clone)]
+pub struct DemoLayoutOptions {
+    /// What is built.
+    pub builds: BuildOptions,
+    /// Error probability of all demos together.
+    pub alpha: f64,
+    /// Demos with their names, at least one. Of each, the plan, the runs and the warm-ups are those of all layouts; the commands of the
+    /// builds are those of the sides.
+    pub demos: Vec<(String, DemoOptions)>,
 }
 
 /// Events while layouts are built and measured.
@@ -71,7 +111,9 @@ pub enum Event {
         /// Number of all builds.
         of: usize,
     },
-    /// What the first rounds say of the spread between layouts; sent once, before all others.
+    /// All programs are built, and the replays of the demo of this index begin.
+    Demo(usize),
+    /// What the first rounds say of the spread between layouts; sent once, before the end is decided.
     Planned(Spreads),
     /// A round is done.
     Round {
@@ -147,60 +189,6 @@ fn layout_name(layout: usize) -> String {
     if layout == 0 { "as built".to_owned() } else { format!("layout {layout}") }
 }
 
-/// Result of a bench over layouts.
-#[derive(Debug)]
-pub struct LayoutReport {
-    /// Every run: a benchmark for each side and layout.
-    pub samples: Samples,
-    /// Metric of all figures.
-    pub metric: Metric,
-    /// What the layouts say; `None` without a complete round.
-    pub estimate: Option<Estimate>,
-    /// What was ordered in the layouts of A and B; `None` where no linker was seen that does.
-    pub links: [Option<Links>; 2],
-    /// Rounds: a run of each side in each layout.
-    pub rounds: usize,
-    /// Seconds from the first round to the last.
-    pub elapsed_s: f64,
-    /// Reason why it ended.
-    pub ended: Ended,
-}
-
-impl LayoutReport {
-    /// Verdict on the code; unclear without an estimate.
-    pub fn verdict(&self) -> Verdict {
-        self.estimate.as_ref().map_or(Verdict::Unclear, |estimate| estimate.verdict)
-    }
-
-    /// What an unclear comparison needs; `None` of a clear one, and where it is not known.
-    pub fn needs(&self) -> Option<Needs> {
-        let spreads = self.estimate.as_ref().filter(|estimate| estimate.verdict == Verdict::Unclear)?.spreads;
-        if spreads.of_runs > RUNS_SHARE {
-            return Some(Needs::Time(2.0 * self.elapsed_s));
-        }
-        let is_more = |needed: &usize| (spreads.layouts + 1..=LAYOUTS_MAX).contains(needed);
-        spreads.for_one_percent.filter(is_more).map(Needs::Layouts)
-    }
-}
-
-/// What would make an unclear comparison clearer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Needs {
-    /// More runs of the same layouts: seconds in all.
-    Time(f64),
-    /// This many layouts, which detect 1 %.
-    Layouts(usize),
-}
-
-/// Options and result of a bench over layouts.
-#[derive(Debug)]
-pub struct Layouts {
-    /// What was measured, and how.
-    pub options: LayoutOptions,
-    /// Results.
-    pub report: LayoutReport,
-}
-
 /// Builds both sides in all layouts, and measures them.
 ///
 /// # Errors
@@ -209,10 +197,43 @@ pub fn bench_layouts(
     options: &LayoutOptions,
     interrupt: Option<&Interrupt>,
     events: &mut dyn FnMut(Event),
-) -> Result<LayoutReport, LayoutError> {
-    let mut seed = Seed::new(options.bench.seed);
-    // Linkers take a seed of 32 bits, of which 0 means none.
-    let seeds: Vec<u32> = (0..options.layouts).map(|_| (seed.bits() as u32 >> 1).max(1)).collect();
-    let builds = builds::Builds::make(options, &seeds, interrupt, events)?;
-    measure::measure(options, &builds, &mut seed, interrupt, events)
+) -> Result<Layouts, LayoutError> {
+    let (seeds, mut seed) = options.builds.draw();
+    let builds = Builds::make(&options.builds, &seeds, interrupt, events)?;
+    let report = measure::measure(options, &builds, &mut seed, interrupt, events)?;
+    Ok(Layouts {
+        builds: options.builds.clone(),
+        links: builds.links,
+        alpha: options.bench.plan.alpha,
+        demos: Vec::new(),
+        reports: vec![report],
+    })
+}
+
+/// Builds both sides in all layouts, and replays each demo by all of them.
+///
+/// # Errors
+/// [`LayoutError`]; a build that diverges, or cannot be replayed, is in the report of the demo.
+pub fn bench_demos_in_layouts(
+    options: &DemoLayoutOptions,
+    interrupt: Option<&Interrupt>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Layouts, LayoutError> {
+    let (seeds, mut seed) = options.builds.draw();
+    let builds = Builds::make(&options.builds, &seeds, interrupt, events)?;
+    let mut layouts = Layouts {
+        builds: options.builds.clone(),
+        links: builds.links,
+        alpha: options.alpha,
+        demos: options.demos.iter().map(|(name, demo)| ReplayedDemo::of(name, demo)).collect(),
+        reports: Vec::new(),
+    };
+    for (number, (_, demo)) in options.demos.iter().enumerate() {
+        events(Event::Demo(number));
+        layouts.reports.push(replays::measure(&options.builds, demo, &builds, &mut seed, interrupt, events));
+        if interrupt.is_some_and(Interrupt::is_requested) {
+            break;
+        }
+    }
+    Ok(layouts)
 }

@@ -32,7 +32,7 @@ pub enum Measured {
     Demos(Demos),
     /// The benchmarks of a suite, one after the other.
     Suite(Suite),
-    /// Two programs in many layouts.
+    /// Two programs in many layouts: commands, or builds on demos.
     Layouts(Box<Layouts>),
 }
 
@@ -119,7 +119,7 @@ impl Measured {
             Measured::Commands(commands) => commands.report.samples.clone(),
             Measured::Demos(demos) => demos.samples(),
             Measured::Suite(suite) => suite.samples(),
-            Measured::Layouts(layouts) => layouts.report.samples.clone(),
+            Measured::Layouts(layouts) => samples_of_layouts(layouts),
         }
     }
 
@@ -256,35 +256,48 @@ impl Demos {
         if let ([only], 1) = (self.all.as_slice(), self.requested) {
             return only.report.samples.clone();
         }
-        let mut all = Samples::default();
-        for one in &self.all {
-            let circumstances = one.report.samples.circumstances.clone().unwrap_or_default();
-            let Circumstances { pairing, budget_s, pairs_done_s, judged_frames, warnings, .. } = circumstances.clone();
-            let of_file = all.circumstances.get_or_insert_with(|| Circumstances {
-                pairing: None,
-                budget_s: None,
-                pairs_done_s: Vec::new(),
-                judged_frames: Vec::new(),
-                warnings: Vec::new(),
-                ..circumstances
-            });
-            of_file.warnings.extend(warnings.into_iter().map(|warning| format!("{}: {warning}", one.name)));
-            for benchmark in &one.report.samples.benchmarks {
-                let mut benchmark = benchmark.clone();
-                benchmark.name = format!("{}: {}", one.name, benchmark.name);
-                let measurement = Measurement {
-                    name: one.name.clone(),
-                    pairing: pairing.clone(),
-                    budget_s,
-                    pairs_done_s: pairs_done_s.clone(),
-                    judged_frames: judged_frames.clone(),
-                };
-                benchmark.subject.get_or_insert_default().measurement = Some(measurement);
-                all.benchmarks.push(benchmark);
-            }
-        }
-        all
+        several(self.all.iter().map(|one| (one.name.as_str(), &one.report.samples)))
     }
+}
+
+/// The samples of layouts: of commands, or of all demos in one file.
+fn samples_of_layouts(layouts: &Layouts) -> Samples {
+    match (layouts.reports.as_slice(), layouts.requested()) {
+        ([only], 1) => only.samples.clone(),
+        _ => several(layouts.all().filter_map(|(demo, report)| Some((demo?.name.as_str(), &report.samples)))),
+    }
+}
+
+/// Samples of several measurements in one file, each with its name: each benchmark says of which measurement it is.
+fn several<'a>(measurements: impl Iterator<Item = (&'a str, &'a Samples)>) -> Samples {
+    let mut all = Samples::default();
+    for (name, samples) in measurements {
+        let circumstances = samples.circumstances.clone().unwrap_or_default();
+        let Circumstances { pairing, budget_s, pairs_done_s, judged_frames, warnings, .. } = circumstances.clone();
+        let of_file = all.circumstances.get_or_insert_with(|| Circumstances {
+            pairing: None,
+            budget_s: None,
+            pairs_done_s: Vec::new(),
+            judged_frames: Vec::new(),
+            warnings: Vec::new(),
+            ..circumstances
+        });
+        of_file.warnings.extend(warnings.into_iter().map(|warning| format!("{name}: {warning}")));
+        for benchmark in &samples.benchmarks {
+            let mut benchmark = benchmark.clone();
+            benchmark.name = format!("{name}: {}", benchmark.name);
+            let measurement = Measurement {
+                name: name.to_owned(),
+                pairing: pairing.clone(),
+                budget_s,
+                pairs_done_s: pairs_done_s.clone(),
+                judged_frames: judged_frames.clone(),
+            };
+            benchmark.subject.get_or_insert_default().measurement = Some(measurement);
+            all.benchmarks.push(benchmark);
+        }
+    }
+    all
 }
 
 impl Suite {

@@ -31,6 +31,10 @@ pub use settings::FIFO_PRIORITY;
 /// What kept it from running, a command that failed or a build that diverged among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     match (args.replays.demo.is_empty(), args.plan.metric) {
+        (false, Some(BenchMetric::Instructions)) if args.hooks.layouts.layouts.is_some() => {
+            return Err(Failure::new("--metric instructions counts the same in every layout")
+                .hint("omit --layouts and --build to count; omit --metric to compare times over layouts"));
+        }
         (false, Some(BenchMetric::Instructions)) => return counted::run(args),
         (true, Some(BenchMetric::Instructions)) => {
             return Err(Failure::new("--metric instructions counts those of replays, and there is no --demo")
@@ -42,9 +46,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         (_, None) | (true, Some(BenchMetric::Measured(_))) => {}
     }
     let (measured, exports) = match () {
+        () if args.hooks.layouts.layouts.is_some() => layouts::measure(args)?,
         () if !args.replays.demo.is_empty() => demos::measure(args)?,
         () if !args.python.pyperf.is_empty() => suite::measure(args)?,
-        () if args.hooks.layouts.layouts.is_some() => layouts::measure(args)?,
         () => commands::measure(args)?,
     };
     finish(args, &measured, exports)
@@ -81,10 +85,7 @@ fn failure(args: &BenchArgs, measured: &Measured) -> Option<Failure> {
     match measured {
         Measured::Demos(demos) => demos::failure(demos),
         Measured::Suite(_) => None,
-        Measured::Layouts(layouts) => match &layouts.report.ended {
-            Ended::Failed(failed) => Some(commands::failure(failed, false)),
-            Ended::Complete | Ended::Interrupted => None,
-        },
+        Measured::Layouts(layouts) => layouts::failed(layouts),
         Measured::Commands(commands) => {
             let Ended::Failed(failed) = &commands.report.ended else { return None };
             if let Some(path) = args.exports.export_json.as_ref().filter(|_| commands.report.rounds > 0) {
@@ -102,6 +103,7 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
     let is_alone = is_alone(measured);
     let is_partly_known = match measured {
         Measured::Demos(demos) => args.json || demos.all.iter().any(|one| one.report.until.is_some()),
+        Measured::Layouts(layouts) => args.json && !layouts.demos.is_empty(),
         _ => false,
     };
     if has_failed && is_alone && !is_partly_known {
@@ -124,7 +126,8 @@ fn print(args: &BenchArgs, measured: &Measured, has_failed: bool) -> Result<(), 
 /// True for one comparison; others are several, one after the other.
 fn is_alone(measured: &Measured) -> bool {
     match measured {
-        Measured::Commands(_) | Measured::Layouts(_) => true,
+        Measured::Commands(_) => true,
+        Measured::Layouts(layouts) => layouts.requested() == 1,
         Measured::Demos(demos) => demos.requested == 1,
         Measured::Suite(_) => false,
     }
@@ -138,8 +141,8 @@ fn exit(measured: &Measured) -> Exit {
     match measured {
         Measured::Commands(commands) => of_commands(commands),
         Measured::Demos(demos) => Exit::of([demos.verdict()]),
-        Measured::Layouts(layouts) => match Exit::of([layouts.report.verdict()]) {
-            Exit::Good if !matches!(layouts.report.ended, Ended::Complete) => Exit::NotTrusted,
+        Measured::Layouts(layouts) => match Exit::of([layouts.verdict()]) {
+            Exit::Good if layouts.is_incomplete() => Exit::NotTrusted,
             exit => exit,
         },
         Measured::Suite(suite) => worst(suite.all.iter().map(|(_, commands)| of_commands(commands))),

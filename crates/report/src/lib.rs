@@ -36,6 +36,7 @@ use std::path::Path;
 use prony_study::Results;
 
 pub use bench::demos::{diverged, failure as demo_failure};
+pub use bench::layouts::{failure as layout_failure, plan as layout_plan};
 pub use extras::Extras;
 pub use html::bench::{Bench, Comparison, Several, page as page_of_bench, page_of_pairs};
 pub use html::both::page_of_both;

@@ -49,9 +49,9 @@ pub struct JudgedFrames {
 
 /// The chosen entries of the list of frame times, each of which stands for one frame, or for several in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) kind: FrameKind,
-    pub(super) is_automatic: bool,
+pub(crate) struct Choice {
+    pub(crate) kind: FrameKind,
+    pub(crate) is_automatic: bool,
     /// Indices of the chosen entries, ascending.
     entries: Vec<usize>,
     /// Number of entries.
@@ -65,7 +65,7 @@ impl Choice {
     ///
     /// Without a request, all frames are chosen unless fewer than half of them send, or work, and take more than half of the
     /// time. B has no part in it, so that the choice favours no verdict.
-    pub(super) fn of(
+    pub(crate) fn of(
         requested: Option<FrameKind>,
         activity: &[FrameActivity],
         frames_in_each: u64,
@@ -105,39 +105,39 @@ impl Choice {
     }
 
     /// True if the comparison is about all frames.
-    pub(super) fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.entries.len() == self.of
     }
 
     /// True if no frame is of the kind.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Number of frames that were chosen, and of all that are timed.
-    pub(super) fn counts(&self) -> [u64; 2] {
+    pub(crate) fn counts(&self) -> [u64; 2] {
         [self.entries.len(), self.of].map(|entries| entries as u64 * self.frames_in_each)
     }
 
     /// Values of the chosen entries.
-    pub(super) fn select<T: Copy>(&self, values: &[T]) -> Vec<T> {
+    pub(crate) fn select<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.entries.iter().filter_map(|&entry| values.get(entry).copied()).collect()
     }
 
     /// Share of the total that the chosen entries have.
-    pub(super) fn share(&self, values: &[f64]) -> f64 {
+    pub(crate) fn share(&self, values: &[f64]) -> f64 {
         self.select(values).iter().sum::<f64>() / values.iter().sum::<f64>()
     }
 
     /// Number in the demo of the frame, or the first of several, that the chosen entry at this place stands for. Frame 0
     /// ends before the first entry: what a server does up to its first wait is no iteration of its loop.
-    pub(super) fn number(&self, place: usize) -> usize {
+    pub(crate) fn number(&self, place: usize) -> usize {
         let entry = self.entries.get(place).copied().unwrap_or(place);
         entry.saturating_mul(usize::try_from(self.frames_in_each).unwrap_or(usize::MAX)).saturating_add(1)
     }
 
     /// The chosen entries as the first one and the number of each run of consecutive ones; empty for all.
-    pub(super) fn runs(&self) -> Vec<[u64; 2]> {
+    pub(crate) fn runs(&self) -> Vec<[u64; 2]> {
         if self.is_all() {
             return Vec::new();
         }

@@ -9,7 +9,7 @@ use prony_machine::Interrupt;
 use tempfile::TempDir;
 
 use super::toolchain::{Links, Tools};
-use super::{Event, LayoutError, LayoutOptions, Side};
+use super::{BuildOptions, Event, LayoutError, Side};
 use crate::bisect::without_git_variables;
 use crate::build_command::{self, BuildError};
 
@@ -71,7 +71,7 @@ impl Builds {
     /// # Errors
     /// [`LayoutError`]: a build that fails, makes no program, or is the same for different seeds.
     pub fn make(
-        options: &LayoutOptions,
+        options: &BuildOptions,
         seeds: &[u32],
         interrupt: Option<&Interrupt>,
         events: &mut dyn FnMut(Event),
@@ -106,7 +106,7 @@ impl Builds {
 
     fn build(
         &mut self,
-        options: &LayoutOptions,
+        options: &BuildOptions,
         place: usize,
         layout: usize,
         seed: Option<u32>,
@@ -150,6 +150,28 @@ impl Builds {
         own.push(binary);
         self.links[place] = links.or(self.links[place]);
         Ok(())
+    }
+
+    /// Path at which all programs of a side are replayed, one after the other, so that no name differs from layout to layout.
+    pub fn replay_path(&self, options: &BuildOptions, place: usize) -> PathBuf {
+        let name = options.sides[place].program.file_name().unwrap_or_default();
+        self.scratch.path().join(if place == 0 { "a" } else { "b" }).join(name)
+    }
+
+    /// Installs the program of a layout at `path`. It is the same file as the copy, so that it lies in the same pages each time.
+    ///
+    /// # Errors
+    /// When the file system refuses it.
+    pub fn install(&self, path: &Path, place: usize, layout: usize) -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let binary = self.binaries[place].get(layout).ok_or(io::ErrorKind::NotFound)?;
+        fs::hard_link(&binary.path, path)
     }
 
     /// Copies a program aside. The paths of all copies have one length, because a process has its path on the stack.

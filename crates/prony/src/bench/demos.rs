@@ -123,9 +123,24 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
             .hint("use `prony replay` to measure one build"));
     };
+    let builds = [build(args, a, 0)?, build(args, b, 1)?];
+    options_of(args, demo, opened.header(), several, builds)
+}
+
+/// How these builds are measured on a demo, which is one of several.
+///
+/// # Errors
+/// Flags that contradict each other, and a demo that is refused.
+pub fn options_of(
+    args: &BenchArgs,
+    demo: &Path,
+    header: &Header,
+    several: usize,
+    builds: [Build; 2],
+) -> Result<DemoOptions, Failure> {
     Ok(DemoOptions {
-        demo: source(args, demo, opened.header())?,
-        builds: [build(args, a, 0)?, build(args, b, 1)?],
+        demo: source(args, demo, header)?,
+        builds,
         plan: Plan {
             alpha: args.plan.alpha,
             margin: args.margin().ln_1p(),

@@ -90,6 +90,9 @@ impl Exports {
                 (Some(file), Measured::Demos(demos)) if markup == Markup::Markdown => {
                     write(file, markdown::demos::markdown(demos, VERSION).as_bytes())?;
                 }
+                (Some(file), Measured::Layouts(layouts)) if markup == Markup::Markdown && !layouts.demos.is_empty() => {
+                    write(file, markdown::layouts::markdown(layouts, VERSION).as_bytes())?;
+                }
                 (Some(file), _) if has_samples => {
                     write(file, export::table(markup, &samples, &relative, metric).as_bytes())?;
                 }

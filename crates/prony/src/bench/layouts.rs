@@ -7,53 +7,106 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use prony_bench::layouts::{
-    Event, LayoutError, LayoutOptions, Layouts, Needs, SEED_VARIABLE, Side, bench_layouts, link as link_in_order,
+    BuildOptions, DemoLayoutOptions, Event, LayoutError, LayoutOptions, LayoutReport, Layouts, LayoutsEnded, Needs,
+    SEED_VARIABLE, Side, bench_demos_in_layouts, bench_layouts, link as link_in_order,
 };
-use prony_bench::{CommandLine, Measured, Subject, quoted};
+use prony_bench::{Build, CommandLine, DemoOptions, Measured, Subject, quoted};
 use prony_machine::Interrupt;
-use prony_report::text::bench::layouts::plan;
+use prony_report::{layout_failure, layout_plan};
 
-use super::commands;
 use super::exports::Exports;
+use super::{commands, demos};
 use crate::cli::{BenchArgs, LinkArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::random;
 use crate::output;
 use crate::progress::ProgressLine;
 
 /// Exit code of a linker that could not be run; the compiler driver reports it.
 const NO_LINK: u8 = 1;
 
-/// Builds and measures both programs.
+/// Builds and measures both programs, by runs or by replays of demos.
 ///
 /// # Errors
 /// A build that fails, and what kept it from running.
 pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let sides = sides(args)?;
-    let subjects = vec![subject(args, 0, &sides[0])?, subject(args, 1, &sides[1])?];
-    let ourselves = env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
-    let here = env::current_dir().map_err(|error| Failure::new(format!("cannot find this directory: {error}")))?;
-    let options = LayoutOptions {
-        sides,
-        layouts: args.hooks.layouts.layouts.unwrap_or_default() as usize,
-        directory: here,
-        link: vec![ourselves.to_string_lossy().into_owned(), "link".to_owned()],
-        bench: commands::options_of(args, subjects)?,
-    };
+    // Demos are opened before anything is built, so that one that cannot be read is reported immediately.
+    let plan = if args.replays.demo.is_empty() { of_commands(args, sides)? } else { of_demos(args, sides)? };
     let exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(true);
-    let report = bench_layouts(&options, Some(&interrupt), &mut |event| match event {
+    let mut of = String::new();
+    let events = &mut |event| match event {
         Event::Building { done, of } => line.show_text(&format!("building: {done} of {of}")),
-        Event::Round { done, elapsed_s } => line.show_text(&format!("round {done}, {elapsed_s:.0} s")),
+        Event::Demo(number) => of = plan.name_of(number),
+        Event::Round { done, elapsed_s } => line.show_text(&format!("{of}round {done}, {elapsed_s:.0} s")),
         Event::Planned(spreads) => {
             line.clear();
-            output::talk_line(format_args!("note: {}", plan(&spreads)));
+            output::talk_line(format_args!("note: {of}{}", layout_plan(&spreads)));
         }
-    });
+    };
+    let layouts = match &plan {
+        Planned::Commands(options) => bench_layouts(options, Some(&interrupt), events),
+        Planned::Demos(options) => bench_demos_in_layouts(options, Some(&interrupt), events),
+    };
     drop(line);
-    let report = report.map_err(|error| failure(&error))?;
-    Ok((Measured::Layouts(Box::new(Layouts { options, report })), exports))
+    let layouts = layouts.map_err(|error| failure(&error))?;
+    Ok((Measured::Layouts(Box::new(layouts)), exports))
+}
+
+/// What is to be measured.
+enum Planned {
+    Commands(Box<LayoutOptions>),
+    Demos(Box<DemoLayoutOptions>),
+}
+
+impl Planned {
+    /// Name of a demo before what is said of it, if there are several.
+    fn name_of(&self, number: usize) -> String {
+        match self {
+            Planned::Demos(options) if options.demos.len() > 1 => {
+                options.demos.get(number).map_or_else(String::new, |(name, _)| format!("{name}: "))
+            }
+            Planned::Commands(_) | Planned::Demos(_) => String::new(),
+        }
+    }
+}
+
+fn of_commands(args: &BenchArgs, sides: [Side; 2]) -> Result<Planned, Failure> {
+    let subjects = vec![subject(args, 0, &sides[0])?, subject(args, 1, &sides[1])?];
+    let bench = commands::options_of(args, subjects)?;
+    let builds = builds(args, sides, bench.seed)?;
+    Ok(Planned::Commands(Box::new(LayoutOptions { builds, bench })))
+}
+
+fn of_demos(args: &BenchArgs, sides: [Side; 2]) -> Result<Planned, Failure> {
+    let paths = &args.replays.demo;
+    let seed = args.execution.seed.unwrap_or_else(random);
+    let mut all = Vec::new();
+    for (name, path) in demos::names(paths).into_iter().zip(paths) {
+        let opened = crate::demo::open_quietly("replay", path)?;
+        let builds = sides
+            .each_ref()
+            .map(|side| Build { name: side.name.clone(), command: side.words.iter().map(OsString::from).collect() });
+        let options = demos::options_of(args, path, opened.header(), paths.len(), builds)?;
+        all.push((name, DemoOptions { seed, ..options }));
+    }
+    let builds = builds(args, sides, seed)?;
+    Ok(Planned::Demos(Box::new(DemoLayoutOptions { builds, alpha: args.plan.alpha, demos: all })))
+}
+
+/// What is built.
+fn builds(args: &BenchArgs, sides: [Side; 2], seed: u64) -> Result<BuildOptions, Failure> {
+    let ourselves = env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
+    Ok(BuildOptions {
+        sides,
+        layouts: args.hooks.layouts.layouts.unwrap_or_default() as usize,
+        directory: env::current_dir().map_err(|error| Failure::new(format!("cannot find this directory: {error}")))?,
+        link: vec![ourselves.to_string_lossy().into_owned(), "link".to_owned()],
+        seed,
+    })
 }
 
 /// Both commands with what builds them.
@@ -142,11 +195,40 @@ fn failure(error: &LayoutError) -> Failure {
     }
 }
 
+/// The first comparison that could not be made: a command failed, or a build diverged.
+pub fn failed(layouts: &Layouts) -> Option<Failure> {
+    layouts.all().find_map(|(demo, report)| {
+        if let LayoutsEnded::Failed(failed) = &report.ended {
+            return Some(commands::failure(failed, false));
+        }
+        let failure = Failure::new(layout_failure(layouts, demo, report)?);
+        let Some(layout) = report.ended.layout() else {
+            return Some(failure.hint("--frames all compares all of them"));
+        };
+        let side = &layouts.builds.sides[layout.side];
+        let explain = demo.map_or_else(String::new, |demo| {
+            let words = quoted(side.words.iter().map(String::as_str));
+            format!("`prony replay --explain {} -- {words}` shows why", demo.path.display())
+        });
+        Some(failure.hint(match (&report.ended, layout.seed) {
+            (LayoutsEnded::OtherFrames(..), _) => "--frames all compares all of them".to_owned(),
+            (LayoutsEnded::Diverged(..), Some(_)) => format!(
+                "if the build does not diverge as it is, what it sends depends on where its functions and variables lie; --seed {} \
+                 makes the same layouts again, and {explain}",
+                layouts.builds.seed
+            ),
+            _ => explain,
+        }))
+    })
+}
+
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(layouts: &Layouts) -> Option<String> {
-    Some(match layouts.report.needs()? {
+    let needs = layouts.reports.iter().find_map(LayoutReport::needs)?;
+    Some(match needs {
         Needs::Time(seconds) => {
-            format!("most of the spread comes from the runs, not from layouts: try --max-time {}s", seconds.ceil())
+            let what = if layouts.demos.is_empty() { "runs" } else { "replays" };
+            format!("most of the spread comes from the {what}, not from layouts: try --max-time {}s", seconds.ceil())
         }
         Needs::Layouts(needed) => format!("--layouts {needed} detects 1 %"),
     })

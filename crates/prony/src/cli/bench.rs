@@ -26,6 +26,7 @@ Examples:
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
   prony bench --pyperf old/bench.py --pyperf new/bench.py each benchmark of scripts that use pyperf.Runner
   prony bench --layouts 20 --build 'make -B -C old' --build 'make -B -C new' 'old/vm fib' 'new/vm fib'
+  prony bench --demo match.demo --layouts 20 --build 'make -B -C old' --build 'make -B -C new' old/server new/server
 
 Commands run alternately in random order until the result is decided or the time is up. Of two commands, the second is
 compared with the first. Three or more, and all values of a parameter, are ranked, and each is compared with the fastest, or
@@ -227,9 +228,9 @@ pub struct HookArgs {
 /// Builds of two programs in many layouts.
 #[derive(Debug, Args)]
 pub struct LayoutArgs {
-    /// Build each of two programs N times with its functions in another order, and compare the code apart from the layout;
-    /// 6 at least, 20 for a start
-    #[arg(long, value_name = "N", requires = "build", value_parser = clap::value_parser!(u32).range(6..=1000), conflicts_with_all = ["demo", "python", "pyperf", "shell", "in_shell", "duet", "reference", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "bytes", "operations", "items", "svg", "export_html"], help_heading = "Layouts")]
+    /// Build each of two programs N times with its functions in another order, and compare the code apart from the layout,
+    /// by runs of commands or, with --demo, by replays; 6 at least, 20 for a start
+    #[arg(long, value_name = "N", requires = "build", value_parser = clap::value_parser!(u32).range(6..=1000), conflicts_with_all = ["profile", "python", "pyperf", "shell", "in_shell", "duet", "reference", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "bytes", "operations", "items", "svg", "export_html"], help_heading = "Layouts")]
     pub layouts: Option<u32>,
     /// Command that builds the program, run by sh for each layout; one for both commands, or one per command. {program} stands
     /// for the path of the program

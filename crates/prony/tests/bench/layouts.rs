@@ -148,6 +148,26 @@ fn a_build_that_goes_wrong_says_what_to_do() {
 }
 
 #[test]
+fn instructions_and_profiles_are_not_of_layouts() {
+    let scratch = two_programs();
+    let flags = ["bench", "--demo", "x.demo", "--layouts", "6", "--build", "cc -O1 a.c -o {program}"];
+    for (more, expected) in [
+        (
+            ["--metric", "instructions"].as_slice(),
+            "--metric instructions counts the same in every layout\nhint: omit --layouts",
+        ),
+        (&["--profile"], "'--layouts <N>' cannot be used with '--profile'"),
+        (&["--metric", "wall"], "builds on a demo are judged by CPU time"),
+        (&[], "cannot replay x.demo: no such file or directory"),
+    ] {
+        let answer = scratch.prony(&[&flags[..], more, &["./a", "./b"]].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{answer:?}");
+        assert!(answer.stderr.contains(expected), "{answer:?}");
+    }
+    assert!(!scratch.file("a").exists(), "nothing was built");
+}
+
+#[test]
 fn a_profile_on_one_side_is_named() {
     let scratch = two_programs();
     for (name, flag) in [("a", "-O1"), ("b", "--coverage")] {

@@ -62,14 +62,14 @@ fn a_build_that_leaves_the_demo_is_not_compared() {
 }
 
 /// A recording of `waking.c`, which wakes up four times for nothing before each answer.
-struct Waking {
-    scratch: Scratch,
-    port: String,
-    demo: String,
+pub struct Waking {
+    pub scratch: Scratch,
+    pub port: String,
+    pub demo: String,
 }
 
 impl Waking {
-    fn record(name: &str) -> Waking {
+    pub fn record(name: &str) -> Waking {
         Waking::record_answers(name, ANSWERS)
     }
 

@@ -22,6 +22,7 @@ mod games;
 mod goes_on;
 mod habits;
 mod i386;
+mod layouts;
 mod long;
 mod messages;
 mod names;

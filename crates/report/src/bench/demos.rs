@@ -1,6 +1,7 @@
 //! Two builds on demos in words: why they could not be compared, and the verdict for all of them.
 
 use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, FrameKind, JudgedFrames, OnDemo, UntilDivergence};
+use prony_replay::ReplayReport;
 use prony_stats::{Metric, Verdict};
 use prony_text::{Quantity, Table, count, plain, thousands, without_error_numbers};
 
@@ -17,26 +18,29 @@ pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<String> {
         DemoEnded::Replay(build, error) => {
             format!("cannot replay {demo} against `{}`: {error}", options.builds[*build].name)
         }
-        DemoEnded::NoFrame(kind, of) => {
-            format!("expected frames of {demo} {}, found none in {}", which(*kind), count(*of, "frame"))
-        }
+        DemoEnded::NoFrame(kind, of) => no_frame(&demo.to_string(), *kind, *of),
         DemoEnded::Diverged(build, found) => {
-            let place = found.divergence.as_ref().map_or_else(String::new, |found| {
-                format!(
-                    " at record {} of frame {}: {}",
-                    thousands(found.record),
-                    thousands(found.frame),
-                    divergence::in_short(found)
-                )
-            });
-            format!("`{}` diverged from {demo}{place}", options.builds[*build].name)
+            format!("`{}` diverged from {demo}{}", options.builds[*build].name, divergence_place(found))
         }
     };
     Some(without_error_numbers(&message))
 }
 
+/// ` at record 1,203 of frame 187: different output, …`; empty where nothing is known of it.
+pub fn divergence_place(report: &ReplayReport) -> String {
+    report.divergence.as_ref().map_or_else(String::new, |found| {
+        let [record, frame] = [found.record, found.frame].map(thousands);
+        format!(" at record {record} of frame {frame}: {}", divergence::in_short(found))
+    })
+}
+
+/// That no frame is of the kind to be judged.
+pub fn no_frame(demo: &str, kind: FrameKind, of_frames: u64) -> String {
+    format!("expected frames of {demo} {}, found none in {}", which(kind), count(of_frames, "frame"))
+}
+
 /// What the frames of a kind do, as a clause.
-fn which(kind: FrameKind) -> &'static str {
+pub fn which(kind: FrameKind) -> &'static str {
     match kind {
         FrameKind::Sending => "that send",
         FrameKind::Receiving => "that receive",
@@ -74,7 +78,6 @@ fn part(until: &UntilDivergence) -> String {
 /// The verdict for all demos in a sentence. A build that diverges comes first: that is known for certain.
 pub fn sentence(builds: [&str; 2], demos: &Demos) -> String {
     let (measured, demos, verdict) = (demos.all.as_slice(), demos.requested, demos.verdict());
-    let [a, b] = builds;
     let failed: Vec<String> =
         [0, 1].into_iter().flat_map(|build| not_comparable(builds[build], build, measured, demos)).collect();
     if !failed.is_empty() {
@@ -91,6 +94,16 @@ pub fn sentence(builds: [&str; 2], demos: &Demos) -> String {
         return failed.into_iter().chain(of_others).collect::<Vec<_>>().join("; ");
     }
     let number = |verdict| measured.iter().filter(|one| one.verdict() == Some(verdict)).count();
+    verdict_sentence(builds, verdict, demos, number)
+}
+
+/// The verdict for all demos, none of which failed. `number`: of demos with a verdict.
+pub fn verdict_sentence(
+    [a, b]: [&str; 2],
+    verdict: Verdict,
+    demos: usize,
+    number: impl Fn(Verdict) -> usize,
+) -> String {
     let on = |verdict| match demos {
         1 => String::new(),
         _ => format!(" on {} of {demos} demos", number(verdict)),

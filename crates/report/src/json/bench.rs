@@ -28,7 +28,7 @@ pub enum BenchDocument<'a> {
     /// On each benchmark of a suite.
     Suite(OfSuite<'a>),
     /// On two programs in many layouts.
-    Layouts(Box<layouts::OfLayouts<'a>>),
+    Layouts(layouts::LayoutsDocument<'a>),
 }
 
 /// The answer on a suite.
@@ -59,7 +59,7 @@ pub fn answer(measured: &Measured, rates: Vec<WorkloadRate>) -> BenchDocument<'_
                 .collect(),
             alpha: suite.alpha,
         }),
-        Measured::Layouts(of) => BenchDocument::Layouts(Box::new(layouts::answer(of))),
+        Measured::Layouts(of) => BenchDocument::Layouts(layouts::answer(of)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use prony_bench::count::CountVerdict;
 use prony_bench::counted::CountedDemos;
-use prony_bench::layouts::Layouts;
+use prony_bench::layouts::{LayoutReport, Layouts, ReplayedDemo};
 use prony_bench::{Commands, Comparison, Demos, Ended, Measured, OnDemo};
 use prony_stats::Verdict;
 use prony_stats::ranking::Rank;
@@ -12,8 +12,8 @@ use prony_text::Markup;
 
 use crate::bench::counted;
 use crate::bench::demos::{failure, until};
+use crate::bench::layouts;
 use crate::bench::table::RowVerdict;
-use crate::text;
 use crate::words::{Judged, claim};
 
 /// A comparison as a test case.
@@ -67,19 +67,23 @@ pub fn cases(measured: &Measured) -> Vec<Case> {
             };
             suite.all.iter().flat_map(of).collect()
         }
-        Measured::Layouts(layouts) => vec![of_layouts(layouts)],
+        Measured::Layouts(layouts) => of_layouts(layouts),
     }
 }
 
-/// The comparison of the code.
-fn of_layouts(layouts: &Layouts) -> Case {
-    let Layouts { options, report } = layouts;
-    let [a, b] = options.sides.each_ref().map(|side| side.name.as_str());
-    let (end, message) = match &report.ended {
-        Ended::Failed(failed) => (CaseEnd::Error, format!("{} of `{}`: {}", failed.phase, failed.name, failed.problem)),
-        Ended::Complete | Ended::Interrupted => (CaseEnd::of(report.verdict()), text::bench::layouts::claim(layouts)),
+/// A case for each comparison of the code.
+fn of_layouts(layouts: &Layouts) -> Vec<Case> {
+    let [a, b] = layouts.builds.sides.each_ref().map(|side| side.name.as_str());
+    let case = |(demo, report): (Option<&ReplayedDemo>, &LayoutReport)| {
+        let (end, message) = match (layouts::failure(layouts, demo, report), report.verdict()) {
+            (None, Some(verdict)) => (CaseEnd::of(verdict), layouts::claim(layouts, report)),
+            (failure, _) => (CaseEnd::Error, failure.unwrap_or_default()),
+        };
+        let of = demo.map_or_else(String::new, |demo| format!("{}: ", demo.name));
+        let name = format!("{of}{b} against {a}, in {} layouts", layouts.builds.layouts);
+        Case { name, seconds: report.elapsed_s, end, message }
     };
-    Case { name: format!("{b} against {a}, in {} layouts", options.layouts), seconds: report.elapsed_s, end, message }
+    layouts.all().map(case).collect()
 }
 
 /// A case for each comparison; of a ranking, one for each command, none of which fails.

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use prony_bench::{Demos, OnDemo};
-use prony_text::{count, printable_line};
+use prony_text::printable_line;
 
-use super::unfolding;
+use super::{around, unfolding};
 use crate::bench::demos::{basis, failure, judged_frames, sentence, table, until};
 use crate::text::bench::demos::{by_frame, by_function};
 
@@ -29,7 +29,7 @@ pub fn markdown(demos: &Demos, version: &str) -> String {
     if !notes.is_empty() {
         let _ = write!(out, "\n{}", notes.concat());
     }
-    let _ = writeln!(out, "\n<sub>{}. {}</sub>", markdown_text(&basis(demos)), around(&demos.all, version));
+    let _ = writeln!(out, "\n<sub>{}. {}</sub>", markdown_text(&basis(demos)), of_machine(&demos.all, version));
     for one in &demos.all {
         let Ok(frames) = &one.report.frames else { continue };
         let mut text = String::new();
@@ -47,16 +47,8 @@ fn markdown_text(text: &str) -> String {
 }
 
 /// What a reader who was not there wants to know of the machine.
-fn around(measured: &[OnDemo], version: &str) -> String {
-    let machine = measured.first().map(|one| &one.options.machine);
-    let text = |pointer: &str| machine.and_then(|machine| machine.pointer(pointer)?.as_str()).map(str::to_owned);
-    let facts = [text("/cpu/model"), text("/kernel/release").map(|kernel| format!("Linux {kernel}"))];
+fn of_machine(measured: &[OnDemo], version: &str) -> String {
     let pairs: usize = measured.iter().map(|one| one.report.pairs).sum();
     let seconds: f64 = measured.iter().map(|one| one.report.elapsed_s).sum();
-    let known: Vec<String> = [count(pairs as u64, "pair") + &format!(" of replays in {seconds:.0} s")]
-        .into_iter()
-        .chain(facts.into_iter().flatten().map(|fact| markdown_text(&fact)))
-        .chain([format!("prony {version}")])
-        .collect();
-    known.join(", ")
+    around("pair", pairs as u64, seconds, measured.first().map(|one| &one.options.machine), version)
 }

@@ -110,9 +110,9 @@ fn a_tolerated_difference_is_not_claimed() {
 
 #[test]
 fn an_unclear_comparison_needs_time_or_layouts() {
-    use crate::layouts::{LayoutReport, Needs};
-    use crate::report::Ended;
+    use crate::layouts::{LayoutReport, LayoutsEnded, Needs};
     use prony_stats::Metric;
+    use prony_stats::judge::Plan;
     use prony_stats::samples::Samples;
 
     let needs = |machine: &Imitation| {
@@ -121,10 +121,12 @@ fn an_unclear_comparison_needs_time_or_layouts() {
             samples: Samples::default(),
             metric: Metric::Cpu,
             estimate: estimate(&machine.times(8, 8, &mut seed), ALPHA, MARGIN, false),
-            links: [None, None],
+            plan: Plan { alpha: ALPHA, margin: MARGIN, budget_s: 10.0, metric: None, tolerates: false },
+            judged: None,
             rounds: 8,
             elapsed_s: 10.0,
-            ended: Ended::Complete,
+            ended: LayoutsEnded::Complete,
+            warnings: Vec::new(),
         }
         .needs()
     };

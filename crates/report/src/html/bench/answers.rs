@@ -34,7 +34,8 @@ pub fn page(measured: &Measured, version: &str) -> String {
         },
         // The distribution of each build; no two of them are judged alone.
         Measured::Layouts(layouts) => {
-            rendered(&layouts.report.samples, &[], None, layouts.options.bench.plan.margin, version)
+            let margin = layouts.reports.first().map_or(0.0, |report| report.plan.margin);
+            rendered(&measured.samples(), &[], None, margin, version)
         }
     }
 }

@@ -1,17 +1,45 @@
 //! Two programs in many layouts, as JSON.
 
-use prony_bench::Ended;
-use prony_bench::layouts::{Layouts, Links};
+use prony_bench::JudgedFrames;
+use prony_bench::layouts::{LayoutReport, Layouts, LayoutsEnded, Links, ReplayedDemo};
 use prony_stats::{Interval, Verdict};
 use serde::Serialize;
 
+use crate::bench::layouts::failure;
 use crate::change::to_percent;
+
+/// Two programs in many layouts: commands or one demo, or each of several demos.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum LayoutsDocument<'a> {
+    /// All that is known of the only comparison.
+    One(Box<OfLayouts<'a>>),
+    /// The verdict for all, and each.
+    Several(Several<'a>),
+}
+
+/// The answer on several demos.
+#[derive(Debug, Serialize)]
+pub struct Several<'a> {
+    /// The worst of all demos.
+    verdict: Verdict,
+    /// Of all demos together.
+    alpha: f64,
+    demos: Vec<OfDemo<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfDemo<'a> {
+    demo: &'a str,
+    #[serde(flatten)]
+    answer: OfLayouts<'a>,
+}
 
 /// The answer on two programs in many layouts.
 #[derive(Debug, Serialize)]
 pub struct OfLayouts<'a> {
-    /// Of the code of B relative to A.
-    verdict: Verdict,
+    /// Of the code of B relative to A; null where they could not be compared.
+    verdict: Option<Verdict>,
     metric: &'static str,
     /// B relative to A over the layouts; null without a complete round.
     code: Option<ChangeOut>,
@@ -19,6 +47,9 @@ pub struct OfLayouts<'a> {
     builds: Option<ChangeOut>,
     sides: Vec<SideOut<'a>>,
     spread: Option<SpreadOut>,
+    /// Only with demos.
+    #[serde(flatten)]
+    replays: Option<ReplaysOut<'a>>,
     layouts: usize,
     rounds: usize,
     seconds: f64,
@@ -26,6 +57,36 @@ pub struct OfLayouts<'a> {
     alpha: f64,
     margin_pct: f64,
     seed: u64,
+}
+
+/// What is known of replays, besides their times.
+#[derive(Debug, Serialize)]
+struct ReplaysOut<'a> {
+    /// The frames that were judged; null if all of them were.
+    judged_frames: Option<&'a JudgedFrames>,
+    /// The tool that started the builds; left out for none.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    under: &'a [String],
+    warnings: Vec<String>,
+    /// Why the sides could not be compared; there is no verdict then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The build that kept them from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<FailedOut<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FailedOut<'a> {
+    command: &'a str,
+    /// 0 as built.
+    layout: usize,
+    /// Null as built.
+    seed: Option<u32>,
+    diverged: bool,
+    /// Frame and record of the divergence; null without one.
+    frame: Option<u64>,
+    record: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,12 +136,53 @@ fn out(interval: &Interval) -> ChangeOut {
 }
 
 /// The answer.
-pub fn answer(layouts: &Layouts) -> OfLayouts<'_> {
-    let Layouts { options, report } = layouts;
+pub fn answer(layouts: &Layouts) -> LayoutsDocument<'_> {
+    if let ([only], 1) = (layouts.reports.as_slice(), layouts.requested()) {
+        return LayoutsDocument::One(Box::new(of_one(layouts, layouts.demos.first(), only)));
+    }
+    LayoutsDocument::Several(Several {
+        verdict: layouts.verdict(),
+        alpha: layouts.alpha,
+        demos: layouts
+            .demos
+            .iter()
+            .zip(&layouts.reports)
+            .map(|(demo, report)| OfDemo { demo: &demo.name, answer: of_one(layouts, Some(demo), report) })
+            .collect(),
+    })
+}
+
+fn replays<'a>(layouts: &'a Layouts, demo: &'a ReplayedDemo, report: &'a LayoutReport) -> ReplaysOut<'a> {
+    let failed = report.ended.layout().map(|layout| {
+        let diverged = match &report.ended {
+            LayoutsEnded::Diverged(_, found) => Some(found.divergence.as_ref()),
+            _ => None,
+        };
+        let place = diverged.flatten();
+        FailedOut {
+            command: &layouts.builds.sides[layout.side].name,
+            layout: layout.number,
+            seed: layout.seed,
+            diverged: diverged.is_some(),
+            frame: place.map(|found| found.frame),
+            record: place.map(|found| found.record),
+        }
+    });
+    ReplaysOut {
+        judged_frames: report.judged.as_ref(),
+        under: &demo.under,
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
+        error: failure(layouts, Some(demo), report),
+        failed,
+    }
+}
+
+fn of_one<'a>(layouts: &'a Layouts, demo: Option<&'a ReplayedDemo>, report: &'a LayoutReport) -> OfLayouts<'a> {
+    let options = &layouts.builds;
     let estimate = report.estimate.as_ref();
     let side = |place: usize| {
         let side = &options.sides[place];
-        let links: Option<Links> = report.links[place];
+        let links: Option<Links> = layouts.links[place];
         SideOut {
             command: &side.name,
             build: &side.build,
@@ -102,12 +204,13 @@ pub fn answer(layouts: &Layouts) -> OfLayouts<'_> {
             detectable_pct: estimate.spreads.detectable.is_finite().then(|| to_percent(estimate.spreads.detectable)),
             layouts_for_one_percent: estimate.spreads.for_one_percent,
         }),
+        replays: demo.map(|demo| replays(layouts, demo, report)),
         layouts: options.layouts,
         rounds: report.rounds,
         seconds: report.elapsed_s,
-        complete: matches!(report.ended, Ended::Complete),
-        alpha: options.bench.plan.alpha,
-        margin_pct: to_percent(options.bench.plan.margin),
-        seed: options.bench.seed,
+        complete: matches!(report.ended, LayoutsEnded::Complete),
+        alpha: report.plan.alpha,
+        margin_pct: to_percent(report.plan.margin),
+        seed: options.seed,
     }
 }

@@ -2,21 +2,41 @@
 
 use std::fmt::Write;
 
-use prony_bench::Ended;
-use prony_bench::layouts::{Estimate, Layouts, Links, Spreads};
-use prony_stats::Verdict;
-use prony_text::{Table, count, printable_line, thousands};
+use prony_bench::layouts::{LayoutReport, Layouts, LayoutsEnded, Links, ReplayedDemo};
+use prony_text::{Table, count, printable_line};
 
-use crate::change::{self, change, found};
-use crate::words::{letter, undirected};
+use crate::bench::demos::judged_frames;
+use crate::bench::layouts::{claim, failure, ordered, plan, sentence};
+use crate::change::{self, change};
+use crate::words::letter;
+
+/// The answer on commands or on one demo, or each of several demos with its name and the verdict for all.
+pub fn text(layouts: &Layouts) -> String {
+    if let ([report], 1) = (layouts.reports.as_slice(), layouts.requested()) {
+        return of_one(layouts, layouts.demos.first(), report);
+    }
+    let mut out = String::new();
+    for (demo, report) in layouts.all() {
+        let name = demo.map_or_else(String::new, |demo| printable_line(&demo.name).into_owned());
+        let lines = of_one(layouts, demo, report);
+        out = lines.lines().fold(out + &format!("{name}\n"), |out, line| out + "  " + line + "\n");
+    }
+    out + &format!("{}\n", sentence(["A", "B"], layouts))
+}
 
 /// The verdict on the code, what the layout of each build adds, and what this number of layouts can tell.
-pub fn text(layouts: &Layouts) -> String {
-    let Layouts { options, report } = layouts;
-    let Some(estimate) = &report.estimate else { return format!("{}\n", claim(layouts)) };
+fn of_one(layouts: &Layouts, demo: Option<&ReplayedDemo>, report: &LayoutReport) -> String {
+    if let Some(failure) = failure(layouts, demo, report) {
+        return failure + "\n";
+    }
     let mut out = String::new();
+    if let Some(judged) = &report.judged {
+        let hint = if judged.is_automatic { "; --frames all takes each" } else { "" };
+        let _ = writeln!(out, "{}{hint}", judged_frames(judged));
+    }
+    let Some(estimate) = &report.estimate else { return out + &format!("{}\n", claim(layouts, report)) };
     let mut table = Table::with_head(["", "command", "layout of this build", "σ of layouts"]).numbers(3..4);
-    for (place, side) in options.sides.iter().enumerate() {
+    for (place, side) in layouts.builds.sides.iter().enumerate() {
         let (Some(own), Some(&spread)) = (estimate.as_built.get(place), estimate.spreads.sides.get(place)) else {
             continue;
         };
@@ -24,76 +44,36 @@ pub fn text(layouts: &Layouts) -> String {
         table.row([letter(place), name, change(own), change::size(spread)]);
     }
     out += &table.text();
-    let _ = writeln!(out, "{}", claim(layouts));
+    let _ = writeln!(out, "{}", claim(layouts, report));
     let _ = writeln!(out, "  code                {}", change(&estimate.code));
     let _ = writeln!(out, "  builds as they are  {}", change(&estimate.of_builds));
     let _ = writeln!(out, "  {}", plan(&estimate.spreads));
-    for (place, links) in report.links.iter().enumerate() {
+    for (place, links) in layouts.links.iter().enumerate() {
         if let Some(links) = links {
             let _ = writeln!(out, "  {}: {}", letter(place), ordered(links));
         }
     }
-    out
-}
-
-/// `B is slower: +0.4 % [+0.1, +0.7] CPU time, 20 layouts, 8 rounds, 35.1 s`.
-pub fn claim(layouts: &Layouts) -> String {
-    let Layouts { options, report } = layouts;
-    let basis = format!(
-        "{}, {}, {:.1} s",
-        count(options.layouts as u64, "layout"),
-        count(report.rounds as u64, "round"),
-        report.elapsed_s
-    );
-    let verdict = match &report.estimate {
-        None => "unclear: two complete rounds are needed".to_owned(),
-        Some(Estimate { verdict, code, .. }) => {
-            let found = found(code, report.metric.title());
-            match verdict {
-                Verdict::Slower => format!("B is slower: {found}"),
-                Verdict::Faster => format!("B is faster: {found}"),
-                verdict => undirected(None, *verdict, options.bench.plan.margin, &found),
-            }
-        }
-    };
-    format!("{verdict}, {basis}")
-}
-
-/// `20 layouts detect 0.81 % 9 times in 10, and 1 % takes 14: σ of the ratio from layout to layout 1.0 %, 8 % of its variance from runs`.
-pub fn plan(spreads: &Spreads) -> String {
-    let detects = match spreads.detectable.is_finite() {
-        true => format!("detect {} 9 times in 10", change::size(spreads.detectable)),
-        false => "are too few for an interval".to_owned(),
-    };
-    let takes = match spreads.for_one_percent {
-        Some(layouts) => format!("1 % takes {}", thousands(layouts as u64)),
-        None => "no number of them detects 1 %".to_owned(),
-    };
-    format!(
-        "{} {detects}, and {takes}: σ of the ratio from layout to layout {}, {:.0} % of its variance from runs",
-        count(spreads.layouts as u64, "layout"),
-        change::size(spreads.ratio),
-        100.0 * spreads.of_runs
-    )
-}
-
-/// `GNU ld, 42 functions ordered`.
-fn ordered(links: &Links) -> String {
-    let linker = links.linker.name();
-    match links.functions {
-        Some(functions) => format!("{linker}, {} ordered", count(functions as u64, "function")),
-        None => format!("{linker}, sections shuffled"),
+    let under: Vec<_> = demo.iter().flat_map(|demo| &demo.under).map(|word| printable_line(word)).collect();
+    if !under.is_empty() {
+        let _ = writeln!(out, "  under `{}`: times are those of the tool and the build together", under.join(" "));
     }
+    out
 }
 
 /// What to know before the answer is relied on.
 pub fn warnings(layouts: &Layouts) -> Vec<String> {
-    let Layouts { options, report } = layouts;
     let mut warnings = Vec::new();
-    if matches!(report.ended, Ended::Interrupted) {
-        warnings.push(format!("interrupted after {}", count(report.rounds as u64, "round")));
+    for (demo, report) in layouts.all() {
+        let of = match demo {
+            Some(demo) if layouts.requested() > 1 => format!("{}: ", demo.name),
+            _ => String::new(),
+        };
+        warnings.extend(report.warnings.iter().map(|warning| format!("{of}{warning}")));
+        if matches!(report.ended, LayoutsEnded::Interrupted) {
+            warnings.push(format!("{of}interrupted after {}", count(report.rounds as u64, "round")));
+        }
     }
-    for (links, side) in report.links.iter().zip(&options.sides) {
+    for (links, side) in layouts.links.iter().zip(&layouts.builds.sides) {
         if let Some(functions) = links.as_ref().and_then(Links::few) {
             warnings.push(format!(
                 "`{}`: only {} ordered; a build that compiles again, as with `make -B`, gives each function a section of its own",
@@ -103,36 +83,4 @@ pub fn warnings(layouts: &Layouts) -> Vec<String> {
         }
     }
     warnings
-}
-
-#[cfg(test)]
-mod tests {
-    use prony_bench::layouts::Linker;
-
-    use super::*;
-
-    #[test]
-    fn a_plan_says_what_so_many_layouts_detect() {
-        let spreads = Spreads {
-            layouts: 20,
-            sides: [0.01, 0.02],
-            ratio: 0.012,
-            of_runs: 0.06,
-            detectable: 0.0093,
-            for_one_percent: Some(18),
-        };
-        assert_eq!(
-            plan(&spreads),
-            "20 layouts detect 0.93 % 9 times in 10, and 1 % takes 18: σ of the ratio from layout to layout 1.2 %, 6 % of its \
-             variance from runs"
-        );
-        let few = Spreads { layouts: 5, detectable: f64::INFINITY, for_one_percent: None, ..spreads };
-        assert!(plan(&few).starts_with("5 layouts are too few for an interval, and no number of them detects 1 %: "));
-    }
-
-    #[test]
-    fn links_say_what_was_ordered() {
-        assert_eq!(ordered(&Links { linker: Linker::Gnu, functions: Some(1) }), "GNU ld, 1 function ordered");
-        assert_eq!(ordered(&Links { linker: Linker::Lld, functions: None }), "lld, sections shuffled");
-    }
 }
