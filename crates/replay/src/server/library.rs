@@ -17,7 +17,14 @@ pub fn has_i386() -> bool {
 /// The library for this architecture, as it is loaded.
 #[cfg(test)]
 pub(crate) fn own_image() -> io::Result<Vec<u8>> {
-    zstd::decode_all(IMAGE)
+    unpack(IMAGE)
+}
+
+/// Unpacks an image into memory of its size, which stands before it: growing there takes longer than unpacking.
+fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
+    let size = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten();
+    let size = size.and_then(|size| usize::try_from(size).ok());
+    zstd::bulk::decompress(packed, size.ok_or_else(|| io::Error::other("the library has no size"))?)
 }
 
 /// The libraries as files that a server can load; they exist in memory only.
@@ -30,11 +37,15 @@ pub(crate) struct Libraries {
 }
 
 impl Libraries {
-    /// Unpacks both into files in memory.
+    /// Unpacks both into files in memory, at the same time: the server waits for them.
     pub(crate) fn in_memory() -> io::Result<Libraries> {
-        let file = |packed: &[u8]| Channel::library_file(&zstd::decode_all(packed)?);
-        let i386 = if has_i386() { Some(file(IMAGE_I386)?) } else { None };
-        Ok(Libraries { own: file(IMAGE)?, i386 })
+        let file = |packed: &[u8]| Channel::library_file(&unpack(packed)?);
+        std::thread::scope(|scope| {
+            let i386 = has_i386().then(|| scope.spawn(|| file(IMAGE_I386)));
+            let own = file(IMAGE)?;
+            let i386 = i386.map(|unpacked| unpacked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            Ok(Libraries { own, i386: i386.transpose()? })
+        })
     }
 }
 
