@@ -37,6 +37,7 @@ mod driver;
 mod guard;
 mod prefetch;
 mod socket;
+mod transport;
 
 #[cfg(feature = "tokio")]
 pub use async_driver::AsyncDriver;
@@ -45,3 +46,4 @@ pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
 pub use guard::{guarded, limit_panic_messages};
 pub use prefetch::prefetch;
 pub use socket::{BufferSize, OpenError, Socket, SocketOptions, Traffic};
+pub use transport::Transport;
