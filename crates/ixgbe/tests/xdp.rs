@@ -5,39 +5,11 @@
 
 mod wire;
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use prony_ixgbe::{Options, Pool, PoolKind, Port, XdpSocket, wait_for_frames};
+use prony_testing::namespace::{ip, is_inside};
 use wire::{Example, exchange};
-
-/// Set in the process that is within its own namespace.
-const INSIDE: &str = "PRONY_XDP_INSIDE";
-
-/// Runs a test of this file again in a network namespace of its own. True in that process.
-fn is_inside(name: &str) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    let mut can = Command::new("unshare");
-    let can = can.args(["--net", "ip", "link"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    assert!(can.is_ok_and(|status| status.success()), "{name} needs root and network namespaces");
-    let exe = std::env::current_exe().expect("it is running");
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(exe)
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .expect("it was just there");
-    assert!(status.success(), "{name} failed in its namespace");
-    false
-}
-
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("it was just there");
-    assert!(status.success(), "ip {arguments}");
-}
 
 /// Has frames forwarded both ways. Returns frames a second, and frames a second of the forwarder's CPU time.
 fn forward(frames: u64, sizes: &str) -> [f64; 2] {
