@@ -81,6 +81,15 @@ pub enum Handled {
     Nothing,
 }
 
+/// Where a datagram goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Routed {
+    /// Hardware address that takes the datagram, and its receiver; or the reason why it cannot be sent, which is counted.
+    pub to: Result<(Mac, SocketAddrV4), Unsent>,
+    /// Request to send first, whether the datagram can be sent or not.
+    pub request: Option<[u8; FRAME_BYTES_MIN]>,
+}
+
 /// A station of an Ethernet link.
 #[derive(Debug)]
 pub struct Link {
@@ -186,35 +195,28 @@ impl Link {
         }
     }
 
-    /// The hardware address that takes a datagram of `bytes` bytes to `to`; a frame to send first, if its station is to be
-    /// requested.
-    ///
-    /// # Errors
-    /// [`Unsent`], which is counted. The frame is to be sent nevertheless.
+    /// Finds where a datagram of `bytes` bytes to `to` goes. If it is not known who has that address, or that of the gateway,
+    /// its station is requested, and the datagram cannot be sent.
     #[inline]
-    pub fn route(
-        &mut self,
-        now: Duration,
-        to: SocketAddr,
-        bytes: usize,
-    ) -> (Result<(Mac, SocketAddrV4), Unsent>, Option<[u8; FRAME_BYTES_MIN]>) {
-        let hop = self.hop_for(to, bytes);
-        let (to, hop) = match hop {
+    pub fn route(&mut self, now: Duration, to: SocketAddr, bytes: usize) -> Routed {
+        let (to, hop) = match self.hop_for(to, bytes) {
             Ok(both) => both,
-            Err(reason) => {
-                self.traffic.count_unsent(reason);
-                return (Err(reason), None);
-            }
+            Err(reason) => return Routed { to: self.unsent(reason), request: None },
         };
         let request = self.neighbours.is_to_be_requested(now, hop).then(|| {
             self.traffic.arp_requests += 1;
             frame::arp_request(&self.station, hop)
         });
-        let Some(mac) = self.neighbours.mac(hop) else {
-            self.traffic.count_unsent(Unsent::Unresolved);
-            return (Err(Unsent::Unresolved), request);
+        let to = match self.neighbours.mac(hop) {
+            Some(mac) => Ok((mac, to)),
+            None => self.unsent(Unsent::Unresolved),
         };
-        (Ok((mac, to)), request)
+        Routed { to, request }
+    }
+
+    fn unsent<T>(&mut self, reason: Unsent) -> Result<T, Unsent> {
+        self.traffic.count_unsent(reason);
+        Err(reason)
     }
 
     #[inline]
@@ -255,13 +257,21 @@ mod tests {
         bytes
     }
 
+    fn to_peer() -> Routed {
+        Routed { to: Ok((PEER.mac, PEER.address)), request: None }
+    }
+
+    fn refused(reason: Unsent) -> Routed {
+        Routed { to: Err(reason), request: None }
+    }
+
     #[test]
     fn a_datagram_is_answered_to_where_it_came_from_without_a_request() {
         let mut link = link(None);
         let bytes = datagram(PEER.mac, PEER.address, b"hello");
         assert_eq!(link.handle_frame(NOW, &bytes), Handled::Datagram { from: PEER.address, bytes: 5 });
         assert_eq!(bytes[HEADER_BYTES..][..5], *b"hello");
-        assert_eq!(link.route(NOW, PEER.address.into(), 5), (Ok((PEER.mac, PEER.address)), None));
+        assert_eq!(link.route(NOW, PEER.address.into(), 5), to_peer());
         assert_eq!(link.traffic(), EthernetTraffic { received: 1, ..EthernetTraffic::default() });
     }
 
@@ -272,21 +282,22 @@ mod tests {
         let Handled::Answer(answer) = link.handle_frame(NOW, &request) else { panic!("it is answered") };
         let read = Frame::read(&PEER, &answer);
         assert_eq!(read, Ok(Frame::Reply { mac: OWN.mac, from: *OWN.address.ip() }));
-        assert_eq!(link.route(NOW, PEER.address.into(), 5).0, Ok((PEER.mac, PEER.address)));
+        assert_eq!(link.route(NOW, PEER.address.into(), 5).to, Ok((PEER.mac, PEER.address)));
         assert_eq!(link.traffic().arp_answered, 1);
     }
 
     #[test]
     fn an_unknown_station_is_requested_and_its_answer_heard() {
         let mut link = link(None);
-        let (sent, Some(request)) = link.route(NOW, PEER.address.into(), 5) else { panic!("it is requested") };
-        assert_eq!(sent, Err(Unsent::Unresolved));
+        let routed = link.route(NOW, PEER.address.into(), 5);
+        let request = routed.request.expect("it is requested");
+        assert_eq!(routed.to, Err(Unsent::Unresolved));
         let from = Some(*OWN.address.ip());
         assert_eq!(Frame::read(&PEER, &request), Ok(Frame::Request { mac: OWN.mac, from }));
-        assert_eq!(link.route(NOW, PEER.address.into(), 5), (Err(Unsent::Unresolved), None), "once a second");
+        assert_eq!(link.route(NOW, PEER.address.into(), 5), refused(Unsent::Unresolved), "once a second");
         let reply = frame::arp_reply(&PEER, OWN.mac, *OWN.address.ip());
         assert_eq!(link.handle_frame(NOW, &reply), Handled::Nothing);
-        assert_eq!(link.route(NOW, PEER.address.into(), 5), (Ok((PEER.mac, PEER.address)), None));
+        assert_eq!(link.route(NOW, PEER.address.into(), 5), to_peer());
         assert_eq!((link.traffic().arp_requests, link.traffic().unsent(Unsent::Unresolved)), (1, 2));
     }
 
@@ -304,7 +315,7 @@ mod tests {
         }
         // The answer to a request says only what this station's address is.
         assert!(matches!(link.handle_frame(NOW, &frame::arp_request(&hostile, *OWN.address.ip())), Handled::Answer(_)));
-        assert_eq!(link.route(NOW, PEER.address.into(), 5).0, Ok((PEER.mac, PEER.address)));
+        assert_eq!(link.route(NOW, PEER.address.into(), 5).to, Ok((PEER.mac, PEER.address)));
         assert_eq!((link.traffic().refused(Refused::Contested), link.traffic().received), (3, 1));
     }
 
@@ -312,10 +323,10 @@ mod tests {
     fn what_is_beyond_the_link_passes_the_gateway_and_only_that() {
         let mut link = link(Some(GATEWAY));
         let gateway = Station { mac: ROUTER, address: SocketAddrV4::new(GATEWAY, 1) };
-        let (Err(Unsent::Unresolved), Some(request)) = link.route(NOW, FAR.into(), 5) else { panic!("it is unknown") };
+        let request = link.route(NOW, FAR.into(), 5).request.expect("it is unknown");
         assert!(matches!(Frame::read(&gateway, &request), Ok(Frame::Request { .. })), "the gateway is requested");
         link.handle_frame(NOW, &frame::arp_reply(&gateway, OWN.mac, *OWN.address.ip()));
-        assert_eq!(link.route(NOW, FAR.into(), 5).0, Ok((ROUTER, FAR)));
+        assert_eq!(link.route(NOW, FAR.into(), 5).to, Ok((ROUTER, FAR)));
         let came = Handled::Datagram { from: FAR, bytes: 2 };
         assert_eq!(link.handle_frame(NOW, &datagram(ROUTER, FAR, b"hi")), came);
         assert_eq!(link.handle_frame(NOW, &datagram(HOSTILE, FAR, b"hi")), Handled::Nothing);
@@ -326,7 +337,7 @@ mod tests {
     fn without_a_gateway_there_is_nothing_beyond_the_link() {
         let mut link = link(None);
         assert_eq!(link.handle_frame(NOW, &datagram(ROUTER, FAR, b"hi")), Handled::Nothing);
-        assert_eq!(link.route(NOW, FAR.into(), 5), (Err(Unsent::NoRoute), None));
+        assert_eq!(link.route(NOW, FAR.into(), 5), refused(Unsent::NoRoute));
         assert_eq!((link.traffic().refused(Refused::NoRoute), link.traffic().unsent(Unsent::NoRoute)), (1, 1));
     }
 
@@ -343,10 +354,10 @@ mod tests {
             (to("10.0.0.2:7"), 1473, Unsent::TooLong),
         ];
         for (to, bytes, reason) in expected {
-            assert_eq!(link.route(NOW, to, bytes), (Err(reason), None), "{to}");
+            assert_eq!(link.route(NOW, to, bytes), refused(reason), "{to}");
         }
         assert_eq!(link.traffic().unsent(Unsent::Address), 3);
-        assert_eq!(link.route(NOW, to("10.0.0.2:7"), 1472).0, Err(Unsent::Unresolved), "as long as the link takes");
+        assert_eq!(link.route(NOW, to("10.0.0.2:7"), 1472).to, Err(Unsent::Unresolved), "as long as the link takes");
     }
 
     #[test]
@@ -372,6 +383,6 @@ mod tests {
         let fixed = vec![(*PEER.address.ip(), PEER.mac)];
         let mut link = Link::new(OWN, &LinkOptions { fixed, ..LinkOptions::default() }).expect("they are right");
         assert_eq!(link.handle_frame(NOW, &datagram(HOSTILE, PEER.address, b"first")), Handled::Nothing);
-        assert_eq!(link.route(NOW, PEER.address.into(), 5), (Ok((PEER.mac, PEER.address)), None));
+        assert_eq!(link.route(NOW, PEER.address.into(), 5), to_peer());
     }
 }

@@ -31,7 +31,7 @@ pub use counts::{EthernetTraffic, Refused, Unsent};
 pub use frame::{
     FRAME_BYTES_MIN, Frame, HEADER_BYTES, Mac, Station, arp_reply, arp_request, frame_bytes, write_datagram,
 };
-pub use link::{Handled, Link, LinkError, LinkOptions};
+pub use link::{Handled, Link, LinkError, LinkOptions, Routed};
 pub use neighbours::HOLD;
 pub use prony_ixgbe::Address as PortAddress;
 pub use socket::{EthernetError, EthernetOptions, EthernetSocket};

@@ -8,7 +8,7 @@ use prony_ixgbe::{Address, AnyPort, DmaError, Options, Packet, Pool, PoolKind, P
 
 use super::counts::{EthernetTraffic, Unsent};
 use super::frame::{self, HEADER_BYTES, Mac, Station};
-use super::link::{Handled, Link, LinkError, LinkOptions};
+use super::link::{Handled, Link, LinkError, LinkOptions, Routed};
 use crate::batch::{BATCH, Datagram};
 use crate::clock;
 use crate::prefetch::prefetch;
@@ -180,11 +180,11 @@ impl<P: Port> EthernetSocket<P> {
 
     #[inline]
     fn send_one(&mut self, now: Duration, datagram: &Datagram) {
-        let (routed, request) = self.link.route(now, datagram.to, datagram.bytes.len());
+        let Routed { to, request } = self.link.route(now, datagram.to, datagram.bytes.len());
         if let Some(request) = request {
             self.send_frame(&request);
         }
-        let Ok((mac, to)) = routed else { return };
+        let Ok((mac, to)) = to else { return };
         let Some(mut packet) = self.buffer(frame::frame_bytes(datagram.bytes.len())) else { return };
         let written = {
             let frame = self.pool.bytes_mut(&mut packet);
