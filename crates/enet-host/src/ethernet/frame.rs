@@ -230,14 +230,18 @@ fn arp(station: &Station, operation: ArpOperation, to: Mac, target: (Mac, Ipv4Ad
     frame
 }
 
+/// A station of tests.
+#[cfg(test)]
+pub(super) const OWN: Station =
+    Station { mac: [2, 0, 0, 0, 0, 1], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 7777) };
+/// Another one, on the same link.
+#[cfg(test)]
+pub(super) const PEER: Station =
+    Station { mac: [2, 0, 0, 0, 0, 2], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9) };
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const OWN: Station =
-        Station { mac: [2, 0, 0, 0, 0, 1], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 7777) };
-    const PEER: Station =
-        Station { mac: [2, 0, 0, 0, 0, 2], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9) };
 
     fn datagram(payload: &[u8]) -> Vec<u8> {
         let mut frame = vec![0xaa; frame_bytes(payload.len())];

@@ -235,11 +235,8 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ethernet::frame::{OWN, PEER};
 
-    const OWN: Station =
-        Station { mac: [2, 0, 0, 0, 0, 1], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 7777) };
-    const PEER: Station =
-        Station { mac: [2, 0, 0, 0, 0, 2], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9) };
     const ROUTER: Mac = [2, 0, 0, 0, 0, 254];
     const HOSTILE: Mac = [2, 0, 0, 0, 6, 66];
     const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 254);

@@ -277,15 +277,10 @@ impl<P: Port> Transport for EthernetSocket<P> {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
-    use std::net::Ipv4Addr;
 
     use super::*;
     use crate::ethernet::Refused;
-
-    const OWN: Station =
-        Station { mac: [2, 0, 0, 0, 0, 1], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 7777) };
-    const PEER: Station =
-        Station { mac: [2, 0, 0, 0, 0, 2], address: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9) };
+    use crate::ethernet::frame::{OWN, PEER};
 
     /// A wire: frames that arrive, and room for those that leave.
     #[derive(Default)]
