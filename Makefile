@@ -28,7 +28,7 @@ quick:
 
 test: setup
 	cargo test --workspace
-	cargo test -p prony-enet-host --features tokio --lib
+	cargo test -p prony-enet-host --features tokio,ethernet --lib --test conversation
 
 # The servers of subjects/calls once more, as programs of 32 bits. Needs `scripts/setup i386`, before prony is built.
 test-i386:
@@ -91,8 +91,10 @@ fuzz:
 check:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy -p prony-enet-host --features tokio --all-targets -- -D warnings
+	cargo clippy -p prony-enet-host --features tokio,ethernet --all-targets -- -D warnings
+	cargo clippy -p prony-load --features ethernet --examples -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc -p prony-enet-host --features tokio,ethernet --no-deps
 	# Built, not only checked: that it links shows that no target lacks its entry. This compiler does; running them takes
 	# `scripts/fuzz` and a nightly one.
 	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir $(target)

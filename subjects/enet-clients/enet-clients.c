@@ -2,7 +2,7 @@
  * come from ours. Written against the public functions of the library.
  *
  *   cc -O2 -o enet-clients enet-clients.c -lenet
- *   enet-clients PORT CLIENTS SECONDS SERVER_PID
+ *   enet-clients PORT CLIENTS SECONDS SERVER_PID [ADDRESS]
  *
  * Each client sends 10 packets of 16 bytes a second at times that are fixed beforehand, unreliably, and counts from the
  * time at which a packet should have been sent to that at which its answer was seen. A host is served when its packet is
@@ -117,7 +117,7 @@ static double quantile_s(double q) {
 }
 
 int main(int words, char **word) {
-    if (words != 5) fail("expected PORT CLIENTS SECONDS SERVER_PID");
+    if (words != 5 && words != 6) fail("expected PORT CLIENTS SECONDS SERVER_PID [ADDRESS]");
     long port = number(word[1], 1, 65535), count = number(word[2], 1, 60000), seconds = number(word[3], 1, 3600);
     long pid = number(word[4], 1, 1 << 30);
     struct rlimit files;
@@ -131,7 +131,7 @@ int main(int words, char **word) {
     if (!clients || !latencies || poll < 0) fail("no memory");
 
     ENetAddress server = {.port = port};
-    enet_address_set_host_ip(&server, "127.0.0.1");
+    if (enet_address_set_host_ip(&server, words == 6 ? word[5] : "127.0.0.1")) fail("an address is none of IPv4");
     struct epoll_event ready[TURN];
     uint64_t began = now_ns();
     for (long made = 0; connected < count;) {

@@ -1,7 +1,7 @@
 /* The least that a server can do for clients of ENet: the bound that servers on a library are measured against.
  *
  *   cc -O2 -o enet-raw enet-raw.c
- *   enet-raw [--port N] [--slots N] [--poll-hz N]
+ *   enet-raw [--address IP] [--port N] [--slots N] [--poll-hz N]
  *
  * One recvmmsg for up to 64 datagrams, a look into a hash of addresses for each, its answer written where sendmmsg reads
  * it, one sendmmsg. It knows the handshake, acknowledges what must be, and answers packets as subjects/enet-echo does by
@@ -236,11 +236,14 @@ static void serve(int descriptor) {
 
 int main(int count, char **words) {
     long port = 0, slots = 4095, poll_hz = 1000;
+    struct in_addr own = {htonl(INADDR_LOOPBACK)};
     for (int at = 1; at < count; at++) {
         const char *flag = words[at];
         if (++at == count) fail("a flag lacks its value, or is unknown");
         const char *value = words[at];
-        if (!strcmp(flag, "--port")) port = number(value, 0, 65535);
+        if (!strcmp(flag, "--address")) {
+            if (inet_pton(AF_INET, value, &own) != 1) fail("an address is none of IPv4");
+        } else if (!strcmp(flag, "--port")) port = number(value, 0, 65535);
         else if (!strcmp(flag, "--slots")) slots = number(value, 1, 65535);
         else if (!strcmp(flag, "--poll-hz")) poll_hz = number(value, 1, 1000000);
         else fail("a flag is unknown");
@@ -261,7 +264,7 @@ int main(int count, char **words) {
         out[at].msg_hdr = (struct msghdr){.msg_namelen = sizeof names[at], .msg_iov = &out_vectors[at], .msg_iovlen = 1};
     }
     int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = own};
     socklen_t length = sizeof address;
     if (descriptor < 0 || bind(descriptor, (void *)&address, length) || getsockname(descriptor, (void *)&address, &length))
         fail("no socket: the port is taken");

@@ -1,4 +1,4 @@
-//! A host with its socket and its clock.
+//! A host with its socket, or another transport, and its clock.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,20 +11,21 @@ use crate::clock;
 use crate::guard::guarded;
 use crate::prefetch::prefetch;
 use crate::socket::{OpenError, Socket, SocketOptions};
+use crate::transport::Transport;
 
 /// Datagrams after which a call that does not wait returns, though more wait and none of them made an event. A full server
 /// of the stock library has 4,095 clients, who may all ping at once; that library returns after 256.
 pub const RECEIVED_A_CALL: usize = 4096;
 
-/// A host, its socket and its clock.
+/// A host, its socket or another [`Transport`], and its clock.
 ///
 /// Nothing happens by itself: call [`Driver::service`] again and again.
 // What a call looks at that finds nothing to do comes first and together, as in the host.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Driver {
+pub struct Driver<T = Socket> {
     started: Duration,
-    socket: Socket,
+    transport: T,
     host: Host,
     /// Datagrams that are sent together; their memory is used again.
     outbox: Vec<Datagram>,
@@ -45,9 +46,16 @@ impl Driver {
         Ok(Driver::new(Host::new(slots, settings, &random_seed()), Socket::bind(address, options)?))
     }
 
-    /// A host over a socket.
-    pub fn new(host: Host, socket: Socket) -> Driver {
-        Driver { started: clock::monotonic(), socket, host, outbox: Vec::new(), started_at: Instant::now() }
+    /// The socket: its address, buffers and counts.
+    pub fn socket(&self) -> &Socket {
+        &self.transport
+    }
+}
+
+impl<T: Transport> Driver<T> {
+    /// A host over a socket, or another transport.
+    pub fn new(host: Host, transport: T) -> Driver<T> {
+        Driver { started: clock::monotonic(), transport, host, outbox: Vec::new(), started_at: Instant::now() }
     }
 
     /// The host: its peers, settings and counts.
@@ -63,9 +71,9 @@ impl Driver {
         &mut self.host
     }
 
-    /// The socket: its address, buffers and counts.
-    pub fn socket(&self) -> &Socket {
-        &self.socket
+    /// What datagrams go through: its address and counts.
+    pub fn transport(&self) -> &T {
+        &self.transport
     }
 
     /// Time at which the driver was made.
@@ -88,7 +96,7 @@ impl Driver {
     /// taken and this is called again, or with [`Driver::flush`].
     ///
     /// # Errors
-    /// What the kernel says of the socket itself. Errors of one peer are counted: see [`Socket::traffic`].
+    /// What the kernel says of the transport itself. Errors of one peer are counted: see [`Socket::traffic`].
     pub fn service(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
         if let Some(event) = self.host.poll_event() {
             return Ok(Some(event));
@@ -133,12 +141,12 @@ impl Driver {
         self.handle_timeout(now);
         self.transmit(now, |_, _, _| {});
         let count = self.receive(|_| {})?;
-        let socket = &self.socket;
+        let transport = &self.transport;
         let mut entries = 0..count;
         // After a panic, the rest of the batch follows.
         while guarded(&mut self.host, |host| {
             for entry in &mut entries {
-                if let Some((from, bytes)) = socket.datagram(entry) {
+                if let Some((from, bytes)) = transport.datagram(entry) {
                     host.handle_datagram(now, from, bytes);
                 }
             }
@@ -154,14 +162,14 @@ impl Driver {
         if self.host.is_due(now) { guarded(&mut self.host, |host| host.handle_timeout(now)) } else { None }
     }
 
-    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for callers that look at each. `also` is
+    /// Reads datagrams into the transport's batch; a part of [`Driver::service`] for callers that look at each. `also` is
     /// passed the slots of the peers that they come from, to prefetch what the caller has of them.
     ///
     /// # Errors
-    /// As [`Socket::receive`].
+    /// As [`Transport::receive`].
     #[inline]
     pub fn receive(&mut self, also: impl FnMut(usize)) -> io::Result<usize> {
-        let count = self.socket.receive()?;
+        let count = self.transport.receive()?;
         if count > 0 {
             self.prefetch(count, also);
         }
@@ -169,7 +177,7 @@ impl Driver {
     }
 
     fn prefetch(&mut self, count: usize, also: impl FnMut(usize)) {
-        let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
+        let datagrams = (0..count).filter_map(|entry| self.transport.datagram(entry));
         self.host.prefetch(datagrams, prefetch, also);
     }
 
@@ -190,7 +198,7 @@ impl Driver {
             recovered = panicked.or(recovered);
             // A datagram that was not finished is not sent.
             if filled > 0 && (is_done || filled == BATCH) {
-                self.socket.send(self.outbox.get(..filled).unwrap_or_default());
+                self.transport.send(self.outbox.get(..filled).unwrap_or_default());
                 filled = 0;
             }
         }
@@ -205,10 +213,11 @@ impl Driver {
     /// Waits until something arrives, the host has something to do, or it is `until`; a part of [`Driver::service`].
     ///
     /// # Errors
-    /// As [`Socket::wait`].
-    pub fn wait(&self, now: Duration, until: Duration) -> io::Result<bool> {
+    /// As [`Transport::wait`].
+    pub fn wait(&mut self, now: Duration, until: Duration) -> io::Result<bool> {
         let longest = until.saturating_sub(now);
-        self.socket.wait(self.idle_time_at(now).map_or(longest, |idle| idle.min(longest)))
+        let longest = self.idle_time_at(now).map_or(longest, |idle| idle.min(longest));
+        self.transport.wait(longest)
     }
 
     fn idle_time_at(&self, now: Duration) -> Option<Duration> {

@@ -24,7 +24,8 @@
 //!
 //! System calls are shared: datagrams are read and written by up to [`BATCH`] at a time, and long ones to one address as
 //! trains that the kernel cuts. One host a core takes [`SocketOptions::shares_port`] and a thread each. With the feature
-//! `tokio` a host is served by a task: see `AsyncDriver`.
+//! `tokio` a host is served by a task: see `AsyncDriver`. With the feature `ethernet` a host is on an Ethernet port, without
+//! the kernel's network: see the module of that name.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -34,9 +35,12 @@ mod async_driver;
 mod batch;
 mod clock;
 mod driver;
+#[cfg(feature = "ethernet")]
+pub mod ethernet;
 mod guard;
 mod prefetch;
 mod socket;
+mod transport;
 
 #[cfg(feature = "tokio")]
 pub use async_driver::AsyncDriver;
@@ -45,3 +49,4 @@ pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
 pub use guard::{guarded, limit_panic_messages};
 pub use prefetch::prefetch;
 pub use socket::{BufferSize, OpenError, Socket, SocketOptions, Traffic};
+pub use transport::Transport;

@@ -97,6 +97,14 @@ impl AnyPort {
             Address::Listen(path) => AnyPort::Peer(VhostUser::listen(path, pool, options)?),
         })
     }
+
+    /// The hardware address of an interface; `None` for other ports.
+    pub fn hardware_address(&self) -> Option<[u8; 6]> {
+        match self {
+            AnyPort::Interface(port) => Some(port.hardware_address()),
+            AnyPort::Card(_) | AnyPort::Peer(_) => None,
+        }
+    }
 }
 
 impl Port for AnyPort {
@@ -129,14 +137,24 @@ impl Port for AnyPort {
     fn interrupt(&self) -> Option<BorrowedFd<'_>> {
         match self {
             AnyPort::Card(port) => port.interrupt(),
-            AnyPort::Interface(_) | AnyPort::Peer(_) => None,
+            AnyPort::Interface(port) => port.interrupt(),
+            AnyPort::Peer(_) => None,
         }
     }
 
     fn enable_interrupt(&mut self) -> bool {
         match self {
             AnyPort::Card(port) => port.enable_interrupt(),
-            AnyPort::Interface(_) | AnyPort::Peer(_) => true,
+            AnyPort::Interface(port) => port.enable_interrupt(),
+            AnyPort::Peer(_) => true,
+        }
+    }
+
+    fn missed(&self) -> Option<u64> {
+        match self {
+            AnyPort::Card(port) => port.missed(),
+            AnyPort::Interface(port) => port.missed(),
+            AnyPort::Peer(port) => port.missed(),
         }
     }
 

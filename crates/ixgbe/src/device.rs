@@ -32,7 +32,7 @@ pub struct Options {
     pub clean_batch: usize,
     /// The first line of each received frame is prefetched.
     pub prefetch: bool,
-    /// Frames that arrive can be waited for: of cards that are reached by VFIO.
+    /// Frames that arrive can be waited for: of cards that are reached by VFIO, and of interfaces of the kernel.
     pub interrupt: bool,
 }
 

@@ -30,6 +30,11 @@ pub trait Port {
         true
     }
 
+    /// Frames that arrived since the port was opened and found no buffer or no room in the ring; `None` if that is not known.
+    fn missed(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether the port still works; a batch does not say so. A system call, where there is a peer.
     ///
     /// # Errors

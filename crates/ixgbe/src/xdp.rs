@@ -5,7 +5,8 @@
 #![allow(unsafe_code, reason = "the kernel reads and writes the rings of a socket")]
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -69,10 +70,13 @@ pub struct XdpSocket {
     /// Buffers that were sent.
     completion: Ring,
     _buffers: Dma,
+    hardware_address: [u8; 6],
+    /// Frames that arrive are waited for.
+    interrupts: bool,
 }
 
 impl XdpSocket {
-    /// Takes the frames of an interface's first queue from the kernel, until it is dropped. Of `options`, `ring_entries` counts.
+    /// Takes the frames of an interface's first queue from the kernel, until it is dropped. Of `options`, `ring_entries` and `interrupt` count.
     ///
     /// `pool`: from [`Pool::for_sockets`].
     ///
@@ -90,8 +94,11 @@ impl XdpSocket {
             return Err(XdpError::Buffers { expected: entries, found });
         }
         // A socket of AF_XDP cannot be queried.
-        let index = socket(AddressFamily::UNIX, SocketType::DGRAM, None)
-            .and_then(|socket| netdevice::name_to_index(&socket, interface))
+        let (index, hardware_address) = socket(AddressFamily::UNIX, SocketType::DGRAM, None)
+            .and_then(|socket| {
+                let index = netdevice::name_to_index(&socket, interface)?;
+                Ok((index, hardware_address(&socket, interface)?))
+            })
             .map_err(failed("find the interface"))?;
         let socket = socket(AddressFamily::XDP, SocketType::RAW, None).map_err(failed("make an AF_XDP socket"))?;
         let memory = XdpUmemReg {
@@ -129,15 +136,23 @@ impl XdpSocket {
             interface: interface.to_owned(),
             error,
         })?;
-        Ok(XdpSocket { _link: link, socket, fill, receive, transmit, completion, _buffers: buffers })
+        let interrupts = options.interrupt;
+        Ok(XdpSocket {
+            _link: link,
+            socket,
+            fill,
+            receive,
+            transmit,
+            completion,
+            _buffers: buffers,
+            hardware_address,
+            interrupts,
+        })
     }
 
-    /// Frames that the kernel could not give to this socket since it was opened: no buffer was free, or its ring was full.
-    pub fn missed(&self) -> u64 {
-        sockopt::xdp_statistics(&self.socket).map_or(0, |statistics| {
-            let full = statistics.rx_ring_full.unwrap_or(0) + statistics.rx_fill_ring_empty_descs.unwrap_or(0);
-            statistics.rx_dropped + full
-        })
+    /// The hardware address of the interface, as it was when the socket was opened.
+    pub fn hardware_address(&self) -> [u8; 6] {
+        self.hardware_address
     }
 
     /// Has the kernel send what is in the ring. In copy mode it does so within this call, some 32 frames at a time.
@@ -207,6 +222,39 @@ impl Port for XdpSocket {
             self.completion.release();
         }
     }
+
+    fn interrupt(&self) -> Option<BorrowedFd<'_>> {
+        self.interrupts.then(|| self.socket.as_fd())
+    }
+
+    /// The kernel wakes those who wait for the socket whenever it has put frames in; there is nothing to switch on.
+    fn enable_interrupt(&mut self) -> bool {
+        !self.interrupts || self.receive.available() > 0
+    }
+
+    fn missed(&self) -> Option<u64> {
+        let statistics = sockopt::xdp_statistics(&self.socket).ok()?;
+        let full = statistics.rx_ring_full.unwrap_or(0) + statistics.rx_fill_ring_empty_descs.unwrap_or(0);
+        Some(statistics.rx_dropped + full)
+    }
+}
+
+/// The hardware address of an interface: SIOCGIFHWADDR in netdevice(7).
+fn hardware_address(socket: &OwnedFd, interface: &str) -> Result<[u8; 6], Errno> {
+    // SAFETY: all fields are integers, or a pointer that may be null: zeros are valid.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // The last byte stays 0: the name was found, so it is shorter.
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the kernel reads the name of `request` and writes its address; `request` outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) };
+    if result < 0 {
+        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL));
+    }
+    // SAFETY: the kernel has written this field; before it was zeros.
+    let bytes = unsafe { request.ifr_ifru.ifru_hwaddr.sa_data };
+    bytes.first_chunk::<6>().map(|bytes| bytes.map(|byte| byte as u8)).ok_or(Errno::INVAL)
 }
 
 /// Place of a buffer in the memory that the kernel knows.

@@ -5,38 +5,11 @@
 
 mod wire;
 
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use prony_ixgbe::{Options, Pool, PoolKind, XdpSocket};
+use prony_ixgbe::{Options, Pool, PoolKind, Port, XdpSocket, wait_for_frames};
+use prony_testing::namespace::{ip, is_inside};
 use wire::{Example, exchange};
-
-/// Set in the process that is within its own namespace.
-const INSIDE: &str = "PRONY_XDP_INSIDE";
-
-/// Runs a test of this file again in a network namespace of its own. True in that process.
-fn is_inside(name: &str) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    let mut can = Command::new("unshare");
-    let can = can.args(["--net", "ip", "link"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    assert!(can.is_ok_and(|status| status.success()), "{name} needs root and network namespaces");
-    let exe = std::env::current_exe().expect("it is running");
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(exe)
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .expect("it was just there");
-    assert!(status.success(), "{name} failed in its namespace");
-    false
-}
-
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("it was just there");
-    assert!(status.success(), "ip {arguments}");
-}
 
 /// Has frames forwarded both ways. Returns frames a second, and frames a second of the forwarder's CPU time.
 fn forward(frames: u64, sizes: &str) -> [f64; 2] {
@@ -77,4 +50,34 @@ fn an_interface_that_does_not_exist_and_a_pool_that_is_too_small_are_reported() 
     let mut pool = Pool::for_sockets(PoolKind::default(), 8192).expect("there is memory");
     let error = XdpSocket::open("prony-none", &mut pool, Options::default()).expect_err("there is no such interface");
     assert!(error.to_string().starts_with("cannot find the interface for prony-none: "), "{error}");
+}
+
+#[test]
+fn a_frame_that_arrives_ends_a_wait_and_the_address_is_that_of_the_interface() {
+    if !is_inside("a_frame_that_arrives_ends_a_wait_and_the_address_is_that_of_the_interface") {
+        return;
+    }
+    ip("link add left address 02:00:00:00:00:0a type veth peer name right");
+    for name in ["left", "right"] {
+        ip(&format!("link set dev {name} addrgenmode none"));
+        ip(&format!("link set dev {name} up"));
+    }
+    let mut pool = Pool::for_sockets(PoolKind::default(), 8192).expect("there is memory");
+    let mut open = |name, interrupt| {
+        XdpSocket::open(name, &mut pool, Options { interrupt, ..Options::default() }).expect("a veth takes any program")
+    };
+    let (mut left, mut right) = (open("left", true), open("right", false));
+    assert_eq!(left.hardware_address(), [2, 0, 0, 0, 0, 10]);
+    assert!(right.interrupt().is_none() && right.enable_interrupt(), "opened without");
+    // Nothing has come: the limit ends the wait.
+    wait_for_frames(&mut [&mut left], Some(Duration::from_millis(1))).expect("it can be waited for");
+    let mut packets = Vec::new();
+    assert_eq!(left.rx_batch(&mut pool, &mut packets, 32), 0);
+    let mut packet = pool.take(60).expect("a buffer is free");
+    pool.bytes_mut(&mut packet).fill(0xff);
+    packets.push(packet);
+    assert_eq!(right.tx_batch(&mut pool, &mut packets), 1);
+    wait_for_frames(&mut [&mut left], None).expect("it can be waited for");
+    assert_eq!(left.rx_batch(&mut pool, &mut packets, 32), 1);
+    assert_eq!(left.missed(), Some(0));
 }

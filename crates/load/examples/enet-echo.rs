@@ -2,7 +2,10 @@
 //! with the same flags. It takes IPv6, and more than 4,095 clients.
 //!
 //! `enet-echo [--address IP] [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--work-us N]
-//! [--checksum] [--compress]`
+//! [--checksum] [--compress] [--ethernet PORT] [--prefix-bits N] [--ring N]`
+//!
+//! With `--ethernet xdp:INTERFACE` and the feature `ethernet` it is on an interface of the kernel, without the kernel's
+//! network, and needs an address and a port. `--prefix-bits` are those of the link, and `--ring` is how many frames may wait.
 //!
 //! It prints one line, `port PORT pid PID`, and serves until it is ended. Polled as games poll: all events that are
 //! there, then nothing until the next tick.
@@ -14,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use prony_enet::{Event, Host, Kind, Packet, PeerId, RangeCoder, Received, Settings, crc32_checksum};
-use prony_enet_host::{Driver, SocketOptions, limit_panic_messages};
+use prony_enet_host::{Driver, SocketOptions, Transport, limit_panic_messages};
 use prony_load::{STAMP_BYTES, Stamp};
 
 /// A packet may request any length: no answer is longer.
@@ -36,6 +39,15 @@ struct Flags {
     /// Time on the CPU that a packet costs, as a game's logic would.
     work: Duration,
     settings: Settings,
+    ethernet: Option<Ethernet>,
+}
+
+/// A port of Ethernet, and its link.
+#[cfg_attr(not(feature = "ethernet"), expect(dead_code, reason = "only an error follows"))]
+struct Ethernet {
+    port: String,
+    prefix_bits: u8,
+    ring_entries: usize,
 }
 
 fn flags() -> Result<Flags, Box<dyn Error>> {
@@ -47,13 +59,18 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
         reply: Reply::Requested,
         work: Duration::ZERO,
         settings: Settings::default(),
+        ethernet: None,
     };
+    let (mut prefix_bits, mut ring_entries, mut ethernet) = (24, 4096, None);
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{flag} lacks its value"));
         match flag.as_str() {
             "--checksum" => flags.settings.checksum = Some(crc32_checksum()),
             "--compress" => flags.settings.compressor = Some(Box::new(RangeCoder::new())),
+            "--ethernet" => ethernet = Some(value()?),
+            "--prefix-bits" => prefix_bits = value()?.parse()?,
+            "--ring" => ring_entries = value()?.parse()?,
             "--address" => flags.address = value()?.parse()?,
             "--port" => flags.port = value()?.parse()?,
             "--slots" => flags.slots = value()?.parse()?,
@@ -70,17 +87,22 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
             _ => return Err(format!("{flag} is unknown").into()),
         }
     }
+    flags.ethernet = ethernet.map(|port| Ethernet { port, prefix_bits, ring_entries });
     Ok(flags)
 }
 
 /// Uses the CPU for a while: time in which another process has it does not count.
 fn work(length: Duration) {
+    // Reading that clock is a system call.
+    if length.is_zero() {
+        return;
+    }
     let cpu = || {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
     };
     let start = cpu();
-    while !length.is_zero() && cpu().saturating_sub(start) < length {
+    while cpu().saturating_sub(start) < length {
         std::hint::spin_loop();
     }
 }
@@ -108,11 +130,37 @@ fn answer(host: &mut Host, peer: PeerId, packet: &Received, reply: Reply) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     limit_panic_messages();
-    let flags = flags()?;
+    let mut flags = flags()?;
+    let settings = std::mem::take(&mut flags.settings);
+    if let Some(ethernet) = &flags.ethernet {
+        return serve_on(ethernet, settings, &flags);
+    }
     let at = (flags.address, flags.port).into();
-    let mut driver = Driver::bind(at, flags.slots, flags.settings, &SocketOptions::default())?;
+    let driver = Driver::bind(at, flags.slots, settings, &SocketOptions::default())?;
+    let port = driver.socket().local_address()?.port();
+    serve(driver, port, &flags)
+}
+
+#[cfg(feature = "ethernet")]
+fn serve_on(ethernet: &Ethernet, settings: Settings, flags: &Flags) -> Result<(), Box<dyn Error>> {
+    use prony_enet_host::ethernet::{EthernetOptions, EthernetSocket, LinkOptions};
+    let IpAddr::V4(address) = flags.address else { return Err("expected an IPv4 address with --ethernet".into()) };
+    let link = LinkOptions { prefix_bits: ethernet.prefix_bits, ..LinkOptions::default() };
+    let options = EthernetOptions { link, ring_entries: ethernet.ring_entries, ..EthernetOptions::default() };
+    let at = std::net::SocketAddrV4::new(address, flags.port);
+    let socket = EthernetSocket::open(&ethernet.port.parse()?, at, &options)?;
+    let host = Host::new(flags.slots, settings, &prony_enet_host::random_seed());
+    serve(Driver::new(host, socket), flags.port, flags)
+}
+
+#[cfg(not(feature = "ethernet"))]
+fn serve_on(_: &Ethernet, _: Settings, _: &Flags) -> Result<(), Box<dyn Error>> {
+    Err("--ethernet needs the feature: cargo build -p prony-load --example enet-echo --features ethernet".into())
+}
+
+fn serve<T: Transport>(mut driver: Driver<T>, port: u16, flags: &Flags) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
-    writeln!(out, "port {} pid {}", driver.socket().local_address()?.port(), std::process::id())?;
+    writeln!(out, "port {port} pid {}", std::process::id())?;
     out.flush()?;
     let tick = Duration::from_secs(1) / flags.poll_hz;
     let mut next = Instant::now();

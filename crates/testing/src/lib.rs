@@ -5,6 +5,7 @@ pub mod clients;
 mod command;
 pub mod compile;
 pub mod enet;
+pub mod namespace;
 pub mod random;
 pub mod recording;
 pub mod scratch;

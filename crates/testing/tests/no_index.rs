@@ -17,6 +17,7 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("elf_symbols", &["profile/src/elf.rs", "profile/src/symbols", "profile/src/symbols.rs"]),
     ("enet_datagram", &["enet/src"]),
     ("enet_host", &["enet/src", "enet-host/src", "libenet/src"]),
+    ("ethernet_frame", &["enet-host/src"]),
     ("folded", &["profile/src/stacks.rs"]),
     ("import_criterion", &["stats/src/files/import"]),
     ("import_go_bench", &["stats/src/files/import"]),

@@ -1,5 +1,7 @@
 //! Drivers over real sockets: with each other, and with programs on the stock library.
 
+#[cfg(feature = "ethernet")]
+mod ethernet;
 mod transpiled;
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 use prony_enet::{
     Dropped, Event, Kind, Packet, PeerId, PeerSettings, RangeCoder, Received, Settings, State, crc32_checksum,
 };
-use prony_enet_host::{Driver, SocketOptions};
+use prony_enet_host::{Driver, Socket, SocketOptions, Transport};
 use prony_testing::enet::conversation::{FORMS, Form, Program};
 
 const CHANNELS: usize = 3;
@@ -16,13 +18,16 @@ const PACKETS: u32 = 120;
 /// A conversation that takes longer has stopped.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn driver(slots: usize, form: Form, at: SocketAddr) -> Driver {
-    let settings = Settings {
+fn settings(form: Form) -> Settings {
+    Settings {
         checksum: form.checksum.then(crc32_checksum),
         compressor: form.coder.then(|| Box::new(RangeCoder::new()) as _),
         ..Settings::default()
-    };
-    Driver::bind(at, slots, settings, &SocketOptions::default()).expect("a free port")
+    }
+}
+
+fn driver(slots: usize, form: Form, at: SocketAddr) -> Driver {
+    Driver::bind(at, slots, settings(form), &SocketOptions::default()).expect("a free port")
 }
 
 fn loopback() -> SocketAddr {
@@ -30,7 +35,7 @@ fn loopback() -> SocketAddr {
 }
 
 /// Sends every packet back as it came; `true` once the client left.
-fn echo(server: &mut Driver, timeout: Duration) -> bool {
+fn echo<T: Transport>(server: &mut Driver<T>, timeout: Duration) -> bool {
     match server.service(timeout).expect("the socket works") {
         Some(Event::Connect { data, .. }) => assert_eq!(data, 0xcafe),
         Some(Event::Receive { peer, packet }) => {
@@ -52,8 +57,8 @@ fn echo(server: &mut Driver, timeout: Duration) -> bool {
 }
 
 /// The client of a conversation: packets of every kind, and what came back of them.
-struct Client {
-    driver: Driver,
+struct Client<T = Socket> {
+    driver: Driver<T>,
     peer: PeerId,
     sent: u32,
     reliable: Vec<u32>,
@@ -61,27 +66,27 @@ struct Client {
     is_done: bool,
 }
 
-impl Client {
-    fn connect(mut driver: Driver, to: SocketAddr) -> Client {
+fn made_packet(number: u32) -> Packet {
+    let length = [40, 30, 20, 5000, 20000][number as usize % 5];
+    let mut payload = number.to_ne_bytes().to_vec();
+    payload.extend((payload.len()..length).map(|at| (number as usize * 31 + at / 7) as u8));
+    match number % 5 {
+        0 | 4 => Packet::reliable(payload),
+        1 => Packet::unreliable(payload),
+        2 => Packet::unsequenced(payload),
+        _ => Packet { fragments_unreliable: true, ..Packet::unreliable(payload) },
+    }
+}
+
+impl<T: Transport> Client<T> {
+    fn connect(mut driver: Driver<T>, to: SocketAddr) -> Client<T> {
         let peer = driver.host_mut().connect(to, CHANNELS, 0xcafe).expect("a slot is free");
         Client { driver, peer, sent: 0, reliable: Vec::new(), others: 0, is_done: false }
     }
 
-    fn packet(number: u32) -> Packet {
-        let length = [40, 30, 20, 5000, 20000][number as usize % 5];
-        let mut payload = number.to_ne_bytes().to_vec();
-        payload.extend((payload.len()..length).map(|at| (number as usize * 31 + at / 7) as u8));
-        match number % 5 {
-            0 | 4 => Packet::reliable(payload),
-            1 => Packet::unreliable(payload),
-            2 => Packet::unsequenced(payload),
-            _ => Packet { fragments_unreliable: true, ..Packet::unreliable(payload) },
-        }
-    }
-
     fn came(&mut self, packet: &Received) {
         let number = u32::from_ne_bytes(packet.payload[..4].try_into().expect("four bytes at least"));
-        assert_eq!(packet.payload, Client::packet(number).payload.as_bytes());
+        assert_eq!(packet.payload, made_packet(number).payload.as_bytes());
         if packet.kind == Kind::Reliable {
             self.reliable.push(number);
         } else {
@@ -101,7 +106,7 @@ impl Client {
         }
         for _ in 0..5 {
             if self.sent < PACKETS {
-                let packet = Client::packet(self.sent);
+                let packet = made_packet(self.sent);
                 let channel = (self.sent % CHANNELS as u32) as u8;
                 self.driver.host_mut().send(self.peer, channel, packet).expect("it is connected");
                 self.sent += 1;

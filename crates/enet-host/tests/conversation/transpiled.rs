@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusty_enet as transpiled;
 
-use crate::{CHANNELS, Client, PACKETS, PATIENCE, driver, echo, loopback};
+use crate::{CHANNELS, Client, PACKETS, PATIENCE, driver, echo, loopback, made_packet};
 use prony_testing::enet::conversation::{FORMS, Form};
 
 type Host = transpiled::Host<UdpSocket>;
@@ -78,7 +78,7 @@ fn a_driver_serves_a_transpiled_host_in_every_form() {
             while let Some(event) = client.service().expect("the socket works") {
                 let transpiled::Event::Receive { packet, .. } = event else { continue };
                 let number = number(packet.data());
-                assert_eq!(packet.data(), Client::packet(number).payload.as_bytes());
+                assert_eq!(packet.data(), made_packet(number).payload.as_bytes());
                 match kind(number) {
                     transpiled::PacketKind::Reliable => reliable.push(number),
                     _ => others += 1,
@@ -86,7 +86,7 @@ fn a_driver_serves_a_transpiled_host_in_every_form() {
             }
             let peer = client.peer_mut(peer);
             for _ in 0..if peer.connected() { 5.min(PACKETS - sent) } else { 0 } {
-                let packet = transpiled::Packet::new(Client::packet(sent).payload.as_bytes(), kind(sent));
+                let packet = transpiled::Packet::new(made_packet(sent).payload.as_bytes(), kind(sent));
                 peer.send((sent % CHANNELS as u32) as u8, &packet).expect("it is connected");
                 sent += 1;
             }

@@ -1,7 +1,8 @@
 /* One end of a conversation over a real socket, against the public header of the stock library:
  *
  *   conversation server CHECKSUM RANGE_CODER          prints its port; sends every packet back as it came
- *   conversation client CHECKSUM RANGE_CODER PORT     sends packets of every kind, and checks what comes back
+ *   conversation client CHECKSUM RANGE_CODER PORT [ADDRESS]
+ *                                                     sends packets of every kind, and checks what comes back
  *
  * Both end with 0 when all was as it should be, and say what was not otherwise.
  */
@@ -22,6 +23,7 @@ enum { CHANNELS = 3, PACKETS = 120, HELLO = 0xcafe, BYE = 0xbeef, PATIENCE_MS = 
     } while (0)
 
 static const char *role;
+static const char *server_address = "127.0.0.1";
 static enet_uint32 started;
 static int freed;
 
@@ -63,7 +65,7 @@ static void check_peer(ENetHost *host, ENetPeer *peer)
     CHECK(peer >= host->peers && peer < host->peers + host->peerCount);
     CHECK(peer->state == ENET_PEER_STATE_CONNECTED);
     CHECK(peer->channelCount == CHANNELS);
-    CHECK(peer->address.host == inet_addr("127.0.0.1"));
+    CHECK(peer->address.host == inet_addr(server_address));
     CHECK(peer->mtu >= 576 && peer->mtu <= 1400);
     CHECK(host->connectedPeers == 1);
 }
@@ -122,7 +124,7 @@ static void send_packet(ENetPeer *peer, uint32_t number)
 static int converse(int checksum, int coder, enet_uint16 port)
 {
     ENetHost *host = open_host(0, checksum, coder);
-    ENetAddress address = {inet_addr("127.0.0.1"), port};
+    ENetAddress address = {inet_addr(server_address), port};
     ENetPeer *peer = enet_host_connect(host, &address, CHANNELS, HELLO);
     ENetEvent event;
     uint32_t sent = 0, reliable = 0, others = 0, last[CHANNELS] = {0};
@@ -184,5 +186,7 @@ int main(int count, char **arguments)
     int checksum = atoi(arguments[2]), coder = atoi(arguments[3]);
     if (strcmp(role, "server") == 0)
         return serve(checksum, coder);
+    if (count > 5)
+        server_address = arguments[5];
     return count < 5 ? 2 : converse(checksum, coder, (enet_uint16)atoi(arguments[4]));
 }

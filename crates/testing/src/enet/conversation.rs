@@ -1,7 +1,7 @@
 //! The C program of a conversation: compiled once, started with a library, reaped.
 
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -44,6 +44,14 @@ impl Program {
     /// A client of the server at `port`.
     pub fn client(form: Form, port: u16, library: Option<&Path>) -> Program {
         Program::start("client", form, Some(port), library)
+    }
+
+    /// The command of a client of the server at `to`, with the stock library: for callers that start it elsewhere.
+    pub fn client_command(form: Form, to: SocketAddrV4) -> Vec<String> {
+        let flags = [form.checksum, form.coder].map(|flag| u8::from(flag).to_string());
+        let program = program().to_str().expect("the path is text").to_owned();
+        let to = [to.port().to_string(), to.ip().to_string()];
+        [program, "client".to_owned()].into_iter().chain(flags).chain(to).collect()
     }
 
     fn start(role: &str, form: Form, port: Option<u16>, library: Option<&Path>) -> Program {
