@@ -78,16 +78,21 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Callgrind.
+    /// Callgrind, where it is requested.
     pub(super) fn callgrind() -> Tool {
-        Tool { directory: None, counter: Counter::Callgrind }
+        Tool::only_callgrind(Counter::Callgrind)
+    }
+
+    fn only_callgrind(counter: Counter) -> Tool {
+        let directory = Installed::find().and_then(|installed| directory(&installed).map_err(in_file));
+        Tool { directory: directory.ok(), counter }
     }
 
     /// prony's own tool if it can be built for these programs, else Callgrind.
     pub(super) fn build(programs: &[&Path]) -> Tool {
         match build(programs) {
             Ok(directory) => Tool { directory: Some(directory), counter: Counter::Own },
-            Err(reason) => Tool { directory: None, counter: Counter::OnlyCallgrind(reason) },
+            Err(reason) => Tool::only_callgrind(Counter::OnlyCallgrind(reason)),
         }
     }
 
@@ -101,25 +106,58 @@ impl Tool {
     pub(super) fn command(&self, output: &Path) -> Vec<OsString> {
         let flags = ["-q", "--trace-children=yes", "--demangle=no", "--combine-dumps=yes"];
         let mut words: Vec<OsString> = match &self.directory {
-            Some(directory) => {
-                let libraries = format!("VALGRIND_LIB={}", directory.path().display());
-                ["env", &libraries, "valgrind", &format!("--tool={NAME}")].map(OsString::from).to_vec()
-            }
-            None => ["valgrind", "--tool=callgrind"].map(OsString::from).to_vec(),
+            Some(directory) => ["env".into(), library_variable(directory.path()), "valgrind".into()].into(),
+            None => vec!["valgrind".into()],
         };
+        let name = if self.counter == Counter::Own { NAME } else { "callgrind" };
+        words.push(format!("--tool={name}").into());
         words.extend(flags.map(OsString::from));
         words.push(format!("--callgrind-out-file={}", output.join("%p.out").display()).into());
         words
     }
 }
 
-/// Parts of an installed Valgrind.
+/// Bytes of the variable by which Valgrind finds its tools, with the zero byte behind them.
+const VARIABLE_BYTES: usize = 256;
+
+/// The variable by which Valgrind finds its tools, of one length: it lies on the stack of the server, and functions of strings run other
+/// instructions where what is below it lies elsewhere.
+fn library_variable(directory: &Path) -> OsString {
+    let mut variable = OsString::from("VALGRIND_LIB=");
+    variable.push(directory);
+    while variable.len() + 1 < VARIABLE_BYTES {
+        variable.push("/");
+    }
+    variable
+}
+
+fn in_file(error: io::Error) -> NoTool {
+    NoTool::File(error.to_string())
+}
+
+/// A directory that has all that Valgrind looks for where its tools are.
+fn directory(installed: &Installed) -> io::Result<TempDir> {
+    let directory = tempfile::Builder::new().prefix("prony-count-").tempdir()?;
+    // Programs that the server starts as another user need it, too.
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(&installed.tools)? {
+        let entry = entry?;
+        symlink(entry.path(), directory.path().join(entry.file_name()))?;
+    }
+    Ok(directory)
+}
+
+/// An installed Valgrind.
 struct Installed {
+    prefix: PathBuf,
     /// The tools that it has.
     tools: PathBuf,
-    /// Headers for tools.
+}
+
+/// What a tool is built with.
+struct Development {
     headers: PathBuf,
-    /// Libraries that tools are linked with.
+    /// The directory of the core's libraries.
     core: PathBuf,
 }
 
@@ -133,39 +171,38 @@ impl Installed {
         Installed::below(prefix, std::env::var_os("VALGRIND_LIB").map(PathBuf::from))
     }
 
-    /// Where distributions and Valgrind's own `make install` put them below a prefix.
     fn below(prefix: &Path, tools: Option<PathBuf>) -> Result<Installed, NoTool> {
-        let lib = prefix.join("lib");
-        let of_architectures = fs::read_dir(&lib).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut libraries: Vec<PathBuf> =
-            of_architectures.filter(|path| path.is_dir()).map(|path| path.join("valgrind")).collect();
-        libraries.sort();
-        let directories: Vec<PathBuf> = ["libexec/valgrind", "lib/valgrind", "lib64/valgrind"]
-            .into_iter()
-            .map(|name| prefix.join(name))
-            .chain(libraries)
-            .collect();
-        let with = |file: &str| {
-            let holds = |directory: &&PathBuf| {
-                PLATFORMS.iter().any(|platform| directory.join(file.replace('@', platform.architecture)).is_file())
-            };
-            directories.iter().find(holds).cloned().ok_or_else(|| NoTool::Lacks(file.replace('@', "*")))
-        };
-        let headers = prefix.join("include/valgrind");
-        if !headers.join("pub_tool_tooliface.h").is_file() {
-            return Err(NoTool::Lacks("pub_tool_tooliface.h".to_owned()));
-        }
         let tools = match tools {
             Some(tools) => tools,
-            None => with("callgrind-@-linux")?,
+            None => directory_with("callgrind-@-linux", prefix)?,
         };
-        Ok(Installed { tools, headers, core: with("libcoregrind-@-linux.a")? })
+        Ok(Installed { prefix: prefix.to_owned(), tools })
+    }
+
+    fn development(&self) -> Result<Development, NoTool> {
+        let headers = self.prefix.join("include/valgrind");
+        match headers.join("pub_tool_tooliface.h").is_file() {
+            true => Ok(Development { headers, core: directory_with("libcoregrind-@-linux.a", &self.prefix)? }),
+            false => Err(NoTool::Lacks("pub_tool_tooliface.h".to_owned())),
+        }
     }
 
     /// True if it runs programs of this platform.
     fn runs(&self, platform: &Platform) -> bool {
         self.tools.join(format!("callgrind-{}-linux", platform.architecture)).is_file()
     }
+}
+
+/// Where distributions and Valgrind's own `make install` put a file of any platform, which `@` stands for in its name.
+fn directory_with(file: &str, prefix: &Path) -> Result<PathBuf, NoTool> {
+    let of_architectures = fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut libraries: Vec<PathBuf> = of_architectures.map(|path| path.join("valgrind")).collect();
+    libraries.sort();
+    let usual = ["libexec/valgrind", "lib/valgrind", "lib64/valgrind"].map(|name| prefix.join(name));
+    let holds = |directory: &PathBuf| {
+        PLATFORMS.iter().any(|platform| directory.join(file.replace('@', platform.architecture)).is_file())
+    };
+    usual.into_iter().chain(libraries).find(holds).ok_or_else(|| NoTool::Lacks(file.replace('@', "*")))
 }
 
 /// True for a program file of 32 bits: the fifth byte of an ELF file is 1.
@@ -177,15 +214,8 @@ fn is_of_32_bits(program: &Path) -> bool {
 /// Builds the tool for the platforms of the programs. Callgrind stands in for others: a program may start one of another platform.
 fn build(programs: &[&Path]) -> Result<TempDir, NoTool> {
     let installed = Installed::find()?;
-    let in_file = |error: io::Error| NoTool::File(error.to_string());
-    let directory = tempfile::Builder::new().prefix("prony-count-").tempdir().map_err(in_file)?;
-    // Programs that the server starts as another user need it, too.
-    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).map_err(in_file)?;
-    // What else Valgrind looks for there.
-    for entry in fs::read_dir(&installed.tools).map_err(in_file)? {
-        let entry = entry.map_err(in_file)?;
-        symlink(entry.path(), directory.path().join(entry.file_name())).map_err(in_file)?;
-    }
+    let development = installed.development()?;
+    let directory = directory(&installed).map_err(in_file)?;
     let source = directory.path().join("counter.c");
     fs::write(&source, SOURCE).map_err(in_file)?;
     let of_32_bits = programs.iter().filter(|program| is_of_32_bits(program)).count();
@@ -194,7 +224,7 @@ fn build(programs: &[&Path]) -> Result<TempDir, NoTool> {
         let named = |tool: &str| format!("{tool}-{}-linux", platform.architecture);
         let tool = directory.path().join(named(NAME));
         match is_needed {
-            true => compile(&installed, platform, &source, &tool)?,
+            true => compile(&development, platform, &source, &tool)?,
             false => symlink(installed.tools.join(named("callgrind")), tool).map_err(in_file)?,
         }
     }
@@ -202,9 +232,9 @@ fn build(programs: &[&Path]) -> Result<TempDir, NoTool> {
 }
 
 /// As Valgrind's own makefiles build a tool: no libc, which the core replaces, and at an address of its own.
-fn compile(installed: &Installed, platform: &Platform, source: &Path, tool: &Path) -> Result<(), NoTool> {
+fn compile(development: &Development, platform: &Platform, source: &Path, tool: &Path) -> Result<(), NoTool> {
     let architecture = platform.architecture;
-    let library = |name: &str| installed.core.join(format!("lib{name}-{architecture}-linux.a"));
+    let library = |name: &str| development.core.join(format!("lib{name}-{architecture}-linux.a"));
     for name in ["coregrind", "vex"] {
         let path = library(name);
         if !path.is_file() {
@@ -223,7 +253,7 @@ fn compile(installed: &Installed, platform: &Platform, source: &Path, tool: &Pat
     ]);
     command.args([format!("-DVGA_{architecture}=1"), "-DVGO_linux=1".to_owned()]);
     command.args([format!("-DVGP_{architecture}_linux=1"), format!("-DVGPV_{architecture}_linux_vanilla=1")]);
-    command.arg("-I").arg(&installed.headers).arg(source);
+    command.arg("-I").arg(&development.headers).arg(source);
     command.args(["-static", "-nodefaultlibs", "-nostartfiles", "-no-pie", "-u", "_start", "-Wl,--build-id=none"]);
     command.arg(format!("-Wl,-Ttext-segment={LOAD_ADDRESS}"));
     command.arg(library("coregrind")).arg(library("vex")).arg("-lgcc");
@@ -249,31 +279,30 @@ mod tests {
     fn a_package_without_what_tools_are_built_with_is_named() {
         let prefix = tempfile::tempdir().expect("a directory");
         let lacks = |name: &str| Some(NoTool::Lacks(name.to_owned()));
-        let found = |prefix: &TempDir| Installed::below(prefix.path(), None).err();
-        assert_eq!(found(&prefix), lacks("pub_tool_tooliface.h"));
         let add = |path: &str| {
             let path = prefix.path().join(path);
             fs::create_dir_all(path.parent().expect("a directory")).expect("it is made");
             fs::write(path, "").expect("it is made");
         };
-        add("include/valgrind/pub_tool_tooliface.h");
-        assert_eq!(found(&prefix), lacks("callgrind-*-linux"));
+        assert_eq!(Installed::below(prefix.path(), None).err(), lacks("callgrind-*-linux"));
         add("libexec/valgrind/callgrind-x86-linux");
-        assert_eq!(found(&prefix), lacks("libcoregrind-*-linux.a"));
-        add("lib/i386-linux-gnu/valgrind/libcoregrind-x86-linux.a");
-        let installed = Installed::below(prefix.path(), None).expect("all is there");
+        let installed = Installed::below(prefix.path(), None).expect("it has a tool");
         assert_eq!(PLATFORMS.iter().filter(|platform| installed.runs(platform)).count(), 1);
+        assert_eq!(installed.development().err(), lacks("pub_tool_tooliface.h"));
+        add("include/valgrind/pub_tool_tooliface.h");
+        assert_eq!(installed.development().err(), lacks("libcoregrind-*-linux.a"));
+        add("lib/i386-linux-gnu/valgrind/libcoregrind-x86-linux.a");
+        let development = installed.development().expect("all is there");
         let [_, _, x86] = &PLATFORMS;
-        let error =
-            compile(&installed, x86, Path::new("counter.c"), Path::new("tool")).expect_err("a library is missing");
-        assert!(error.to_string().contains("libvex-x86-linux.a"), "{error}");
+        let error = compile(&development, x86, Path::new("counter.c"), Path::new("tool"));
+        let error = error.expect_err("a library is missing").to_string();
+        assert!(error.contains("libvex-x86-linux.a"), "{error}");
     }
 
     #[test]
-    fn callgrind_is_there_where_no_tool_is_built() {
-        let tool = Tool::callgrind();
-        let command = tool.command(Path::new("/output"));
-        assert_eq!(command.first(), Some(&"valgrind".into()));
-        assert!(command.contains(&"--callgrind-out-file=/output/%p.out".into()), "{command:?}");
+    fn the_stack_of_a_server_is_the_same_wherever_the_tool_lies() {
+        let length = |directory: &str| library_variable(Path::new(directory)).len();
+        assert_eq!(length("/tmp/prony-count-abcdef"), length("/home/user/scratch/prony-count-abcdef"));
+        assert_eq!((length("/tmp") + 1) % 64, 0, "nor does what lies below move within a line");
     }
 }
