@@ -507,3 +507,21 @@ fn callgrind_counts_where_no_tool_can_be_built() {
     let events = scratch.prony(&[&arguments[..], &["--events", "--json"]].concat()).json();
     assert_eq!((&events["counter"], &events["no_own_counter"]), (&"callgrind".into(), &serde_json::Value::Null));
 }
+
+#[test]
+fn a_demo_whose_directory_is_gone_is_counted() {
+    let _turn = Turn::take();
+    let (scratch, recorded_in) = (Scratch::new("counts-moved"), Scratch::new("counts-gone"));
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "counted.c", &[]);
+    record(&recorded_in, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    std::fs::copy(recorded_in.file("story.demo"), scratch.file("moved.demo")).expect("there is room");
+    drop(recorded_in);
+    // Its working directory is made for the replay, over the temporary directory, to which the tool writes.
+    let command = format!("{server} {port}");
+    let output = scratch.prony(&["count", "moved.demo", &command, "--runs", "1", "--trust-demo", "--frames"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.stdout.contains("  gather "), "{output:?}");
+}

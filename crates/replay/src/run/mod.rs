@@ -319,6 +319,19 @@ fn prepare_for_tool(channel: &Channel, under: &ToolOptions) {
     }
 }
 
+/// These mounts, and the directory that a tool writes to, if it lies below one that is merged: what is written there would be lost.
+fn with_directory_of_tool(mounts: &[Mount], under: &ToolOptions) -> io::Result<Vec<Mount>> {
+    let mut mounts = mounts.to_vec();
+    if let Some(directory) = &under.writes_to {
+        let directory = directory.canonicalize()?;
+        let is_hidden = |mount: &Mount| matches!(mount, Mount::Merge { place, .. } if directory.starts_with(place));
+        if mounts.iter().any(is_hidden) {
+            mounts.push(Mount::Bind { what: directory.clone(), place: directory });
+        }
+    }
+    Ok(mounts)
+}
+
 /// Runs the build once against the tape.
 pub(crate) fn run_once(
     setup: &Setup,
@@ -356,7 +369,7 @@ pub(crate) fn run_once(
         architecture: setup.build.program.architecture,
         environment: &setup.build.environment,
         cwd: &setup.build.cwd,
-        mounts,
+        mounts: &with_directory_of_tool(mounts, setup.under)?,
         output: setup.output,
         input: Input::Nothing,
         dies_with_us: true,
