@@ -3,7 +3,7 @@
 //! A tool is linked with the core of the Valgrind that runs it, so it is built with what that Valgrind's package has, which takes
 //! half a second. Nothing of it stays.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use super::program_file;
 
 /// The tool's source.
 const SOURCE: &str = include_str!("tool/counter.c");
@@ -163,10 +165,7 @@ struct Development {
 
 impl Installed {
     fn find() -> Result<Installed, NoTool> {
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let program =
-            std::env::split_paths(&search).map(|directory| directory.join("valgrind")).find(|path| path.is_file());
-        let program = program.and_then(|path| path.canonicalize().ok()).ok_or(NoTool::Valgrind)?;
+        let program = program_file(OsStr::new("valgrind")).ok_or(NoTool::Valgrind)?;
         let prefix = program.parent().and_then(Path::parent).ok_or(NoTool::Valgrind)?;
         Installed::below(prefix, std::env::var_os("VALGRIND_LIB").map(PathBuf::from))
     }

@@ -117,6 +117,17 @@ impl<T: Transport> Client<T> {
         }
     }
 
+    /// Serves both sides until all is said and the client has left, and checks what came back.
+    fn converse(&mut self, server: &mut Driver<T>) {
+        let (started, mut has_left) = (Instant::now(), false);
+        while !(has_left && self.is_done) {
+            assert!(started.elapsed() < PATIENCE, "{} of {PACKETS} sent", self.sent);
+            self.step(Duration::ZERO);
+            has_left |= echo(server, Duration::from_millis(1));
+        }
+        self.check();
+    }
+
     /// All reliable packets came back once and in the order of their channel, and some of the others.
     fn check(&self) {
         for channel in 0..CHANNELS as u32 {
@@ -136,13 +147,7 @@ fn drivers_converse_over_ipv4_and_ipv6_in_every_form() {
             let mut server = driver(8, form, at);
             let to = server.socket().local_address().unwrap();
             let mut client = Client::connect(driver(1, form, at), to);
-            let (started, mut has_left) = (Instant::now(), false);
-            while !(has_left && client.is_done) {
-                assert!(started.elapsed() < PATIENCE, "{} of {PACKETS} sent", client.sent);
-                client.step(Duration::ZERO);
-                has_left |= echo(&mut server, Duration::from_millis(1));
-            }
-            client.check();
+            client.converse(&mut server);
             let (sent, came) = (client.driver.socket().traffic(), server.socket().traffic());
             assert_eq!((sent.would_block, sent.refused, came.overflowed), (0, 0, 0));
             assert_eq!(sent.sent, came.received, "the kernel lost none");
