@@ -2,14 +2,17 @@
  *
  *   answered ROUNDS
  *
- * With -DOTHER_ANSWER the answer of round 7 differs. With -DCHILD a child process does all of it. With -DSTAMPS the processor's
- * time stamps are in the answers.
+ * With -DOTHER_ANSWER the answer of round 7 differs, with -DLATE_ANSWER=N that of round N. With -DCHILD a child process does all of it. With
+ * -DSTAMPS the processor's time stamps are in the answers. With -DLOG=FILE each round is a line of that file; with -DKEEPS=FILE it is open for
+ * reading and writing. With -DSHARES memory is mapped that a child would share.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +27,10 @@ __attribute__((noinline)) void send_answer(int fd, long round) {
     long value = round * 3;
 #ifdef OTHER_ANSWER
     if (round == 7)
+        value++;
+#endif
+#ifdef LATE_ANSWER
+    if (round == LATE_ANSWER)
         value++;
 #endif
 #ifdef STAMPS
@@ -61,7 +68,22 @@ int main(int count, char **arguments) {
         perror("socket");
         return 1;
     }
-    for (long round = 0; round < rounds; round++)
+#ifdef KEEPS
+    if (open(KEEPS, O_RDWR | O_CREAT, 0600) < 0)
+        perror(KEEPS);
+#endif
+#ifdef SHARES
+    if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+        perror("mmap");
+#endif
+#ifdef LOG
+    int log = open(LOG, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+#endif
+    for (long round = 0; round < rounds; round++) {
+#ifdef LOG
+        dprintf(log, "round %ld\n", round);
+#endif
         take_turn(fd, round);
+    }
     return 0;
 }

@@ -1,6 +1,7 @@
 //! The control area: what each side says of itself, and a slot for each process and each thread.
 
 use crate::calls::{CALLS, CallCount};
+use crate::checkpoint::Checkpoints;
 use crate::divergence::{FAILURES, Failure, RETURNED, Report, Returned};
 use crate::feed::Feed;
 use crate::halt::Halt;
@@ -10,7 +11,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d4");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d5");
 
 states! {
     /// Task of the library in this server.
@@ -138,6 +139,8 @@ pub struct Control {
     /// Replay under a tool: digest of the program that each process was about to run when it left the one before, and of its
     /// arguments; 0 for none.
     pub programs: [AtomicU64; PROCESSES],
+    /// Replay: copies of the server from which it can go on.
+    pub checkpoints: Checkpoints,
 }
 
 /// Digest of the arguments of a program, without its name (FNV-1a).
@@ -146,7 +149,7 @@ pub fn digest_of_arguments<'a>(arguments: impl IntoIterator<Item = &'a [u8]>) ->
     bytes.fold(0xcbf2_9ce4_8422_2325, |digest: u64, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-layout!(Control, 4157696, {
+layout!(Control, 4158784, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
@@ -155,7 +158,7 @@ layout!(Control, 4157696, {
     processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
     under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854568,
     dumps_frames: 3854572, written: 3854576, calls_used: 3858672, calls: 3858680,
-    arguments: 3895544, programs: 3895552,
+    arguments: 3895544, programs: 3895552, checkpoints: 4157696,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -31,6 +31,7 @@
 
 mod areas;
 mod calls;
+mod checkpoint;
 mod control;
 mod divergence;
 mod feed;
@@ -47,6 +48,7 @@ pub use areas::{
     TAPE_FD, THREADS, TURN_RING_BYTES, TURNS, UNSENT_OUTPUT, ring_offset, turns_offset, window_offset, windows_bytes,
 };
 pub use calls::{CALL_NAME_BYTES, CALLS, CallCount};
+pub use checkpoint::{CHECKPOINTS, Checkpoint, CheckpointState, Checkpoints, NO_STOP, NoCheckpoint};
 pub use control::{
     AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD,
     PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting, digest_of_arguments,

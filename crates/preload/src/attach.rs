@@ -4,8 +4,8 @@ use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
-    addresses, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report, sharing,
-    stack, state, thread, tool, tool_objects,
+    addresses, checkpoint, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report,
+    sharing, stack, state, thread, tool, tool_objects,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -215,6 +215,7 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
             descriptors::take_over(fd, bits as c_int);
         }
         if mode() == thread::REPLAYING {
+            checkpoint::begin();
             player::map_tape();
             if control().explained.load(Ordering::Relaxed) {
                 libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);

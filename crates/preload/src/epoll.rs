@@ -76,6 +76,46 @@ pub fn map_table() {
     }
 }
 
+/// Gives this process a table of its own, a copy of the one that it shares; `shared`: which children by `fork` share. False if the kernel
+/// has no memory for it. Called where the process has one thread.
+pub fn copy_table(shared: bool) -> bool {
+    let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+    let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: the new memory is of the size of a table, and all zero, which is a valid one. It takes the place of the old one in one call, and no
+    // reference to that is held.
+    unsafe {
+        let bytes = size_of::<Table>();
+        let new = libc::mmap(null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if new == libc::MAP_FAILED {
+            return false;
+        }
+        table().copy_to(&*new.cast::<Table>());
+        let moved = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let at = TABLE.load(Ordering::Relaxed).cast::<c_void>();
+        libc::mremap(new, bytes, bytes, moved, at) == at
+    }
+}
+
+impl Table {
+    /// Copies what is used to an empty table. Pages without content stay so.
+    fn copy_to(&self, empty: &Table) {
+        let used = self.used.load(Ordering::Relaxed);
+        empty.used.store(used, Ordering::Relaxed);
+        for (from, to) in self.first.iter().zip(&empty.first).filter(|(from, _)| from.load(Ordering::Relaxed) != 0) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        for (from, to) in self.all.iter().zip(&empty.all).take(used as usize) {
+            to.epoll.store(from.epoll.load(Ordering::Relaxed), Ordering::Relaxed);
+            for (from, to) in from.data.iter().zip(&to.data) {
+                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            to.fd.store(from.fd.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.addition.store(from.addition.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.next.store(from.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
 fn table() -> &'static Table {
     // SAFETY: mapped by `attach` before any hook runs, and for good; all zero is a valid `Table`.
     unsafe { &*TABLE.load(Ordering::Relaxed) }

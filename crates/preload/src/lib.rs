@@ -68,6 +68,8 @@ mod search;
 mod signals;
 // A server whose recording has ended.
 mod going_on;
+// A server that is copied, for a debugger.
+mod checkpoint;
 // What the server calls.
 mod hooks;
 mod real;

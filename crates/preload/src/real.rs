@@ -119,7 +119,9 @@ macro_rules! hooks {
                 static CALL: $crate::collect::Call = $crate::collect::Call::named(stringify!($name));
                 let paused = $crate::collect::pause_for(&CALL);
                 // SAFETY: as for the caller.
-                $crate::collect::resume_with(paused, &CALL, unsafe { apart($($arg),*) })
+                let value = unsafe { apart($($arg),*) };
+                $crate::checkpoint::consider();
+                $crate::collect::resume_with(paused, &CALL, value)
             }
             #[allow(unused_imports, reason = "some functions take pointers only, or none")]
             use $crate::vetted::NoPointer as _;

@@ -35,6 +35,7 @@ pub use files::pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport
 pub use files::regular::FileError;
 pub use files::state::StateError;
 pub use files::trusted::{TrustedDemos, TrustedError};
+pub use prony_channel::NoCheckpoint;
 pub use record::stop::{StopError, stop_recording};
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use replay::both::{
@@ -52,7 +53,7 @@ pub use report::{
     RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo, Unrecorded,
     Verdict, Warning, WeakReason,
 };
-pub use run::debugger::{DebuggerError, GdbOptions};
+pub use run::debugger::{DebuggerError, GdbOptions, Way};
 pub use run::decoder::{DecoderError, Side};
 pub use run::stop_place::StopPlace;
 pub use run::tape::TapeError;

@@ -309,6 +309,50 @@ unsafe fn halt_at(thread: *mut Thread, record: *mut Head) {
     }
 }
 
+/// True if the records from here on can be read again: the next one is no reading of a clock, of which several are fed together, and
+/// of those in a window, none is answered.
+pub unsafe fn can_go_back_here(thread: *mut Thread) -> bool {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let mut record = (*thread).cursor;
+        if record >= (*thread).end || class(record) == Some(Class::Clock) {
+            return false;
+        }
+        while window::is_windowed() && record < (*thread).end {
+            if (*record).op & (TAKEN | PARTLY) != 0 {
+                return false;
+            }
+            record = next(record);
+        }
+        true
+    }
+}
+
+/// Reads the records from here on again, with a debugger that waits at the first ones from these numbers on, and at no other.
+pub unsafe fn go_back(thread: *mut Thread, stops: [u64; 2]) {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory; those in a window are not used
+    // any more.
+    unsafe {
+        if window::is_windowed() {
+            // The process outside puts the stops into them.
+            window::open_again(thread);
+            return;
+        }
+        let (mut record, mut stops) = ((*thread).cursor, stops);
+        while record < (*thread).end {
+            let order = (*record).order;
+            let is_stop = (*record).op & TAKEN == 0 && stops.iter().any(|&stop| stop <= order);
+            if is_stop {
+                stops = stops.map(|stop| if stop <= order { u64::MAX } else { stop });
+            }
+            if is_stop != ((*record).op & HALT != 0) {
+                (*record).op ^= HALT;
+            }
+            record = next(record);
+        }
+    }
+}
+
 /// The call has been answered: step over its record, and start a frame where one ended.
 #[inline(always)]
 pub unsafe fn done(thread: *mut Thread, answer: CallResult) {

@@ -69,6 +69,16 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
     }
 }
 
+/// Requests the records from the cursor on once more: another process has read on.
+pub(super) unsafe fn open_again(thread: *mut Thread) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let from = place_of(thread, (*thread).cursor);
+        feed(thread).wants.store(0, Ordering::Relaxed);
+        open(thread, from);
+    }
+}
+
 unsafe fn map(thread: *mut Thread, bytes: u64) {
     // SAFETY: the block is the calling thread's own, and its slot is one of the control area.
     unsafe {

@@ -14,6 +14,7 @@ mod causes;
 mod counts;
 mod debug;
 mod debug_back;
+mod debug_checkpoints;
 mod decoders;
 mod disk;
 mod exports;

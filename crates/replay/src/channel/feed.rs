@@ -117,7 +117,7 @@ impl Feeder {
         Bell { control: Arc::clone(&self.control) }
     }
 
-    fn control(&self) -> &Control {
+    pub(super) fn control(&self) -> &Control {
         self.control.control()
     }
 

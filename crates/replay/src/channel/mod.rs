@@ -3,6 +3,7 @@
 //! The server writes to all of it, and nothing keeps it from writing nonsense. So its size is sealed, every value is
 //! read once, bytes are copied before anybody looks into them, and what decides how much is read is kept here.
 
+mod checkpoints;
 mod clock;
 mod feed;
 mod halts;

@@ -1,17 +1,19 @@
 //! Debugging: a build runs on a demo up to a place, and a debugger is attached to it there.
 
-use crate::channel::{self, Halted, OutputByte};
+use crate::channel::OutputByte;
 use crate::replay::{ReplayOptions, Replayer};
 use crate::replay_error::ReplayError;
 use crate::report::{Divergence, Progress, ReplayReport, Timing};
-use crate::run::debugger::{Debugger, GdbOptions, Session};
+use crate::run::debugger::{Debugger, GdbOptions, Place, Session, Way};
 use crate::run::stop_place::{StopPlace, StopPlan, StopRecord};
 use crate::verdict::diverged;
+use prony_channel::NoCheckpoint;
 use prony_demo::dump::call_name;
 use prony_demo::{Demo, DemoError};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Call of a server that waits for a debugger.
@@ -33,6 +35,8 @@ pub struct Stopped {
     pub call: String,
     /// Descriptor of the call, or -1.
     pub fd: i32,
+    /// How the server came there.
+    pub way: Way,
     /// The divergence that was found there, if the build diverged.
     pub divergence: Option<Divergence>,
     /// File of commands for the gdb that connects to a port, which is there until the debugger ends.
@@ -77,16 +81,16 @@ pub(super) fn debug_all(
     reached: &mut dyn FnMut(&Stopped),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Ended, ReplayError> {
-    let (mut plan, mut session, mut was_debugged) = (StopPlan::at(place), None::<Session>, false);
+    let (mut next, mut session, mut was_debugged) = ((StopPlan::at(place), Way::First), None::<Session>, false);
     let mut message = None;
     loop {
-        let found = replay_to(options, (plan, output), gdb, session.take(), reached, progress);
+        let found = replay_to(options, (next, output), gdb, session.take(), reached, progress);
         let mut ended = match found.map_err(|failed| *failed) {
             Ok(ended) => ended,
             Err((error, Some(mut waiting))) => {
                 waiting.refuse(&error.to_string())?;
                 match waiting.next_replay()? {
-                    Some(next) => (plan, session) = (next, Some(waiting)),
+                    Some(plan) => (next, session) = ((plan, AGAIN), Some(waiting)),
                     None => return Err(error),
                 }
                 continue;
@@ -100,14 +104,17 @@ pub(super) fn debug_all(
         // It waits for an answer where the replay did not come to the place.
         if let (Some(waiting), false) = (&mut ended.session, ended.was_attached) {
             waiting.refuse("the replay ended without coming there")?;
-            ended.next = waiting.next_replay()?;
+            ended.next = waiting.next_replay()?.map(|plan| (plan, AGAIN));
         }
         match ended.next {
-            Some(next) => (plan, session) = (next, ended.session),
+            Some(plan) => (next, session) = (plan, ended.session),
             None => return Ok(ended),
         }
     }
 }
+
+/// Nothing is known that keeps the server from having checkpoints.
+const AGAIN: Way = Way::Again(NoCheckpoint::Nothing);
 
 /// A replay up to a place, and the debugger that goes on.
 pub(super) struct Ended {
@@ -115,13 +122,13 @@ pub(super) struct Ended {
     pub(super) session: Option<Session>,
     /// Message of the first output that differed where a debugger was attached.
     pub(super) message: Option<u32>,
-    next: Option<StopPlan>,
+    next: Option<(StopPlan, Way)>,
     was_attached: bool,
 }
 
 fn replay_to(
     options: &ReplayOptions,
-    (plan, output): (StopPlan, Option<OutputByte>),
+    ((plan, way), output): ((StopPlan, Way), Option<OutputByte>),
     gdb: &GdbOptions,
     session: Option<Session>,
     reached: &mut dyn FnMut(&Stopped),
@@ -137,25 +144,28 @@ fn replay_to(
     };
     let planned = replayer.tape.stops.attached();
     let (mut stopped, mut script) = (None, None);
-    let mut at_place = |halted: &Halted, facts: Option<channel::Divergence>, session: Option<Session>| {
-        let mut found = stopped_at(options, planned, halted, facts)?;
-        script = gdb.script(halted)?;
+    let mut at_place = |place: &Place, session: Option<Session>| {
+        let mut found = stopped_at(options, planned, place)?;
+        script = gdb.script(&place.halted)?;
         found.script = script.as_ref().map(|script| script.path().to_path_buf());
         // One that gdb follows on its way to a place is its own affair.
-        if plan.stretch.is_none() {
+        if place.plan.stretch.is_none() {
             reached(&found);
         }
         let (frame, diverged) = (found.frame, found.divergence.is_some());
         stopped = Some(found);
         match session {
-            Some(mut session) => session.reached(halted, frame, diverged).map(|()| session),
-            None => gdb.start(halted, frame, diverged),
+            Some(mut session) => session.reached(&place.halted, frame, diverged).map(|()| session),
+            None => gdb.start(&place.halted, frame, diverged),
         }
     };
-    let mut debugger = Debugger::new(&mut at_place, session);
+    let tape = Arc::clone(&replayer.tape);
+    let frames = if gdb.goes_back() { tape.frame_starts.as_slice() } else { &[] };
+    let mut debugger = Debugger::new(&mut at_place, (plan, way), session, frames, options.watchdog);
     debugger.output = output;
     let replayed = replayer.replay_with(progress, Some(&mut debugger));
-    let Debugger { session, next, message, was_attached, was_left, .. } = debugger;
+    let Debugger { session, next, way, message, was_attached, was_left, .. } = debugger;
+    let next = next.map(|plan| (plan, way));
     drop(script);
     let mut replay = match replayed {
         Ok(replay) => replay,
@@ -173,17 +183,16 @@ fn replay_to(
 fn stopped_at(
     options: &ReplayOptions,
     planned: Option<StopRecord>,
-    halted: &Halted,
-    facts: Option<channel::Divergence>,
+    Place { halted, divergence, frame, way, .. }: &Place,
 ) -> Result<Stopped, DemoError> {
-    let divergence = match facts {
+    let divergence = match divergence.clone() {
         Some(facts) => {
             let mut demo = Demo::open(BufReader::new(File::open(&options.demo).map_err(DemoError::Io)?))?;
             Some(diverged::from_player(&mut demo, facts)?)
         }
         None => None,
     };
-    let frame = divergence.as_ref().map(|found| found.frame).or(planned.map(|stop| stop.frame));
+    let frame = divergence.as_ref().map(|found| found.frame).or(*frame).or(planned.map(|stop| stop.frame));
     Ok(Stopped {
         process: halted.process as u16,
         thread: halted.thread as u16,
@@ -193,6 +202,7 @@ fn stopped_at(
         record: halted.record,
         call: call_name(halted.op),
         fd: halted.fd,
+        way: *way,
         divergence,
         script: None,
     })

@@ -254,7 +254,7 @@ fn watch(
         let status = server.wait_for(interval)?;
         if let Some((debugger, halted)) = callbacks.debugger.as_deref_mut().zip(channel.halted()) {
             // Whatever it takes a person: no watchdog, and signals of the terminal are the debugger's.
-            let broken = debugger.attach(channel, &halted).err().map(RunError::Debugger);
+            let broken = debugger.attach(channel, server, &halted).err().map(RunError::Debugger);
             return Ok(Watched { status: server.wait_for(Duration::ZERO)?, starved: None, broken });
         }
         let mut broken = None;
@@ -268,6 +268,9 @@ fn watch(
         }
         if broken.is_some() {
             return Ok(Watched { status, starved: None, broken });
+        }
+        if status.is_some() && callbacks.debugger.is_some() {
+            channel.drop_checkpoints();
         }
         if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
             return Ok(Watched { status, starved: None, broken: None });
@@ -352,13 +355,16 @@ pub(crate) fn run_once(
     }
     channel.shift_file_times(setup.clock);
     channel.hide(setup.demo_inode);
+    let tool = setup.build.tool.as_ref();
     if let Some(debugger) = &callbacks.debugger {
         channel.want_halt();
+        if debugger.goes_back() && tool.is_none() {
+            channel.want_checkpoints(tape.stops.of(0));
+        }
         if let Some(output) = debugger.output {
             channel.want_output(output);
         }
     }
-    let tool = setup.build.tool.as_ref();
     if let Some(tool) = tool {
         channel.wait_for(&tool.started);
     }

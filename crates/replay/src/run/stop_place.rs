@@ -83,16 +83,21 @@ pub(crate) struct StopSearch {
     found: Vec<StopRecord>,
     /// First record of the stretch.
     first: Option<StopRecord>,
+    /// First record of each frame of process 0.
+    frames: Vec<u64>,
 }
 
 impl StopSearch {
     pub(crate) fn of(plan: StopPlan) -> StopSearch {
-        StopSearch { plan, found: Vec::new(), first: None }
+        StopSearch { plan, found: Vec::new(), first: None, frames: Vec::new() }
     }
 
     /// Looks at `count` records of `process` in a row, of which `head` is the first one; `frame` is going on.
     pub(crate) fn see(&mut self, process: u16, head: &Head, count: u64, frame: u64) {
         self.follow(process, head, count, frame);
+        if process == 0 && frame == self.frames.len() as u64 {
+            self.frames.push(head.order);
+        }
         let record = match self.plan.place {
             StopPlace::Frame(wanted) if wanted == frame => head.order,
             StopPlace::Record { process: of, record } if of == process && head.order + count > record => {
@@ -118,6 +123,11 @@ impl StopSearch {
         } else if self.first.is_none() && head.order + count > stretch.from {
             self.first = Some(StopRecord { process, record: stretch.from.max(head.order), frame });
         }
+    }
+
+    /// First record of each frame of process 0.
+    pub(crate) fn frames(self) -> Vec<u64> {
+        self.frames
     }
 
     /// The records; none of the place for a divergence. `main`: the process whose frames are measured; `frames`: their number.

@@ -47,6 +47,8 @@ pub(crate) struct Tape {
     pub(crate) sockets: Vec<PathBuf>,
     /// Records at which a replay stops.
     pub(crate) stops: Stops,
+    /// First record of each frame of process 0, where replays stop for a debugger.
+    pub(crate) frame_starts: Vec<u64>,
 }
 
 /// Place of the records: in memory, or read as the replay proceeds.
@@ -111,6 +113,7 @@ impl Tape {
             past_libc: PastLibc::default(),
             sockets: Vec::new(),
             stops: Stops::default(),
+            frame_starts: Vec::new(),
         };
         let mut records = demo.records();
         while let Some((index, run)) = records.next_run()? {
@@ -165,7 +168,10 @@ impl Tape {
         let by_frames = |&at: &usize| (frames[at], u16::MAX - directory.processes[at].index);
         let Some(main) = (0..frames.len()).max_by_key(by_frames) else { return Err(TapeError::Empty) };
         (tape.frames, directory.main_process) = (frames[main], directory.processes[main].index);
-        tape.stops = search.map_or(Ok(Stops::default()), |search| search.found(directory.main_process, tape.frames))?;
+        if let Some(search) = search {
+            tape.stops = search.found(directory.main_process, tape.frames)?;
+            tape.frame_starts = search.frames();
+        }
         directory.stops = tape.stops;
         let (mut streams, mut processes, bytes) = lay_out(&directory);
         // Processes have the list of their turns in common only where it is not a copy of each.

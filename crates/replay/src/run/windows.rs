@@ -10,6 +10,7 @@
 
 use crate::channel::{Bell, Channel, Fault, Feeder, Filled, Offer, WindowRequest};
 use crate::run::directory::{Directory, Group, Lane, Walk, groups_of};
+use crate::run::stop_place::{StopRecord, Stops};
 use crate::run::tape::{TapeError, playable, put_clocks};
 use prony_channel::SMALLEST_WINDOW;
 use prony_demo::{BlockReader, Demo, DemoError, FrameRule, HEAD_BYTES, RecordBlocks};
@@ -189,6 +190,8 @@ impl Drop for Feeding {
 
 /// Ways that keep whatever memory their records once took.
 const FEW_WAYS: usize = 16;
+/// Copies of a walker that are kept.
+const MOST_PAST: usize = 256;
 /// Bytes that each of more of them keeps.
 const KEPT_BYTES: usize = 4096;
 
@@ -269,6 +272,8 @@ struct Streams<R> {
     ordered: Vec<usize>,
     pending: u64,
     walkers: Vec<Walker>,
+    /// Walkers as they were at some blocks, in their order, where a reader may go back.
+    past: Vec<Walker>,
     /// Number of blocks unpacked so far.
     unpacked: Arc<AtomicU64>,
 }
@@ -289,6 +294,7 @@ impl<R: Read + Seek> Streams<R> {
             ordered: Vec::new(),
             pending: 0,
             walkers: Vec::new(),
+            past: Vec::new(),
             unpacked: Arc::default(),
         };
         streams.begin_walk();
@@ -352,7 +358,8 @@ impl<R: Read + Seek> Streams<R> {
                 return Err(Fault { what, slot: wanted.slot, limit, found: wanted.from }.into());
             }
             (offer.bytes, offer.end, offer.owner) = (self.plan.window(way), limit, Some(known.owner));
-            if wanted.from != self.ways[way].fed - self.ways[way].waiting() as u64 {
+            let moved = self.move_stops();
+            if moved || wanted.from != self.ways[way].fed - self.ways[way].waiting() as u64 {
                 self.rewind(way, wanted.from);
             }
             self.ways[way].to = Some(Destination::Window(wanted.slot));
@@ -382,14 +389,28 @@ impl<R: Read + Seek> Streams<R> {
         });
     }
 
-    /// The process runs another program, which begins with an empty window where the one before was.
+    /// The process runs another program, which begins with an empty window where the one before was; or it goes back to a checkpoint.
     fn rewind(&mut self, way: usize, to: u64) {
         self.pending -= self.ways[way].waiting() as u64;
         self.ways[way].pending.clear();
         (self.ways[way].arrived, self.ways[way].fed) = (0, to);
         if self.walkers.iter().all(|walker| walker.seen[way] > to) {
-            self.begin_walk();
+            match self.past.iter().rfind(|walker| walker.seen[way] <= to) {
+                Some(past) => self.walkers.push(past.clone()),
+                None => self.begin_walk(),
+            }
         }
+    }
+
+    /// Marks other records for a debugger from here on, where a reader goes back to reach another place. True if they are others.
+    fn move_stops(&mut self) -> bool {
+        let Some(stops) = self.feeder.stops() else { return false };
+        let moved = stops != self.directory.stops.of(0);
+        if moved {
+            let [first, place] = stops.map(|stop| stop.map(|record| StopRecord { process: 0, record, frame: 0 }));
+            self.directory.stops = Stops { first, place };
+        }
+        moved
     }
 
     /// Brings what is pending to its readers as far as they have room; false if nothing arrived.
@@ -479,6 +500,7 @@ impl<R: Read + Seek> Streams<R> {
 
     /// Takes a walker over its next block. Ways in `left` get nothing of it.
     fn step(&mut self, walker: usize, left: &[usize]) -> Result<(), FeedError> {
+        self.keep_past(walker);
         let Streams { plan, directory, reader, ways, lagging, pending, walkers, .. } = self;
         let Walker { next, walk, seen } = &mut walkers[walker];
         let streams = directory.streams.len();
@@ -522,6 +544,16 @@ impl<R: Read + Seek> Streams<R> {
         self.unpacked.fetch_add(1, Ordering::Relaxed);
         self.dismiss();
         Ok(())
+    }
+
+    /// Keeps a copy of a walker now and then, for readers that go back.
+    fn keep_past(&mut self, walker: usize) {
+        let apart = (self.plan.blocks.count() / MOST_PAST + 1).max(self.ways.len() / FEW_WAYS + 1);
+        let next = self.walkers[walker].next;
+        let is_further = self.past.last().is_none_or(|past| past.next < next);
+        if self.feeder.stops().is_some() && next.is_multiple_of(apart) && is_further {
+            self.past.push(self.walkers[walker].clone());
+        }
     }
 
     /// Lets go of walkers that are not needed: for everything that they could feed, another one stands further on.

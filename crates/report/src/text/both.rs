@@ -71,7 +71,7 @@ pub(crate) mod tests {
 
     use prony_replay::{
         ByteWindow, Difference, DifferingValue, Divergence, DivergenceClass, LastWrite, SideBySide, SideOfBoth,
-        StackFrame, Stopped, Variable, WrittenAt,
+        StackFrame, Stopped, Variable, Way, WrittenAt,
     };
 
     fn frame(function: &str, line: u64, values: &[(&str, &str)]) -> StackFrame {
@@ -97,6 +97,7 @@ pub(crate) mod tests {
             record: divergence.record,
             call: "send".to_owned(),
             fd: 3,
+            way: Way::First,
             divergence: None,
             script: None,
         };

@@ -79,6 +79,11 @@ impl GdbOptions {
         self.port.map(|_| written().map_err(DebuggerError::Script)).transpose()
     }
 
+    /// True for a gdb that can have the build replayed again.
+    pub(crate) fn goes_back(&self) -> bool {
+        self.port.is_none() && self.lldb().is_none()
+    }
+
     /// The program, if it is an lldb.
     fn lldb(&self) -> Option<&OsString> {
         self.program.as_ref().filter(|program| lldb::is_lldb(program))

@@ -1,7 +1,7 @@
 # The last change of memory before a place, found by a watchpoint that counts in one replay and stops in another.
 
 # Records before the place from which the search starts: near ones first, as most memory was written shortly before.
-SPANS = (64, 4096, None)
+SPANS = (64, 2**12, 2**16, 2**20, None)
 # A variable or a part of it; anything else that has no address is one.
 VARIABLE = re.compile(r"[A-Za-z_][\w.\[\]]*")
 # Bytes that the debug registers of a processor watch at most: four of eight bytes.

@@ -16,11 +16,13 @@ pub(crate) struct Launched {
     watch: Option<OwnedFd>,
     /// It goes on when this is dropped.
     let_go: bool,
+    /// The process that goes on instead of the started one, if one does.
+    followed: Option<i32>,
 }
 
 impl Launched {
     pub(super) fn of(child: Child) -> Launched {
-        Launched { child, ended: None, cpu_s: 0.0, watch: None, let_go: false }
+        Launched { child, ended: None, cpu_s: 0.0, watch: None, let_go: false, followed: None }
     }
 
     /// Kernel's id of the process, and of its process group.
@@ -34,10 +36,40 @@ impl Launched {
     /// When the kernel no longer knows the process.
     pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.ended.is_none() {
-            let reaped = self.reap(self.pid(), libc::WNOHANG)?;
+            let reaped = self.reap(self.running_pid(), libc::WNOHANG)?;
             self.ended = reaped.map(ExitStatus::from_raw);
         }
         Ok(self.ended)
+    }
+
+    /// Kernel's id of the process that runs the server.
+    fn running_pid(&self) -> i32 {
+        self.followed.unwrap_or(self.pid())
+    }
+
+    /// Ends the process that runs the server, and waits until it has ended.
+    ///
+    /// # Errors
+    /// When the kernel no longer knows the process.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.signal(libc::SIGKILL);
+        while self.ended.is_none() {
+            let reaped = self.reap(self.running_pid(), 0);
+            match reaped {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => self.ended = other?.map(ExitStatus::from_raw),
+            }
+        }
+        Ok(())
+    }
+
+    /// Another process of the group runs the server from here on. False if it is no child of this one.
+    pub(crate) fn follow(&mut self, pid: i32) -> bool {
+        let is_child = parent_and_state(pid).is_some_and(|(parent, _)| parent == std::process::id() as i32);
+        if is_child {
+            (self.followed, self.ended, self.watch) = (Some(pid), None, None);
+        }
+        is_child
     }
 
     /// Reaps a child if it ended, and returns how. `whom` is as in waitpid(2).
@@ -45,7 +77,7 @@ impl Launched {
         // SAFETY: all zero is a valid rusage; it and the status are filled by the call, which they outlive.
         let (reaped, status, used) = unsafe {
             let (mut status, mut used) = (0, std::mem::zeroed::<libc::rusage>());
-            (libc::wait4(whom, &mut status, options, &mut used), status, used)
+            (libc::wait4(whom, &mut status, options | libc::__WALL, &mut used), status, used)
         };
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         match reaped {
@@ -62,7 +94,7 @@ impl Launched {
     pub(crate) fn signal(&self, signal: i32) {
         if self.ended.is_none() {
             // SAFETY: the child has not been reaped, so the number is still its own.
-            unsafe { libc::kill(self.pid(), signal) };
+            unsafe { libc::kill(self.running_pid(), signal) };
         }
     }
 
@@ -91,7 +123,7 @@ impl Launched {
             if self.watch.is_none() {
                 // SAFETY: the child has not been reaped; the descriptor is new and ours.
                 self.watch = unsafe {
-                    let fd = libc::syscall(libc::SYS_pidfd_open, self.pid(), 0) as RawFd;
+                    let fd = libc::syscall(libc::SYS_pidfd_open, self.running_pid(), 0) as RawFd;
                     if fd < 0 {
                         return Err(io::Error::last_os_error());
                     }
@@ -198,7 +230,7 @@ impl Drop for Launched {
         }
         self.kill_group();
         if self.ended.is_none() {
-            while self.reap(self.pid(), 0).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
+            while self.reap(self.running_pid(), 0).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
         }
     }
 }
