@@ -18,6 +18,8 @@ mod chosen {
     pub const EPOLL: usize = 0x2300_0000_0000;
     /// The turns of the process, where the tape is not mapped whole.
     pub const TURNS: usize = 0x2400_0000_0000;
+    /// What hooks keep of stacks, where a debugger will look at those.
+    pub const STACKS: Option<usize> = Some(0x2500_0000_0000);
     /// Bytes of a ring of this process.
     pub const RING_BYTES: usize = super::channel::RING_BYTES;
 }
@@ -38,6 +40,8 @@ mod chosen {
     pub const TURNS: usize = 0x9f80_0000;
     /// The control area, and behind it the rings.
     pub const CONTROL: usize = 0xa000_0000;
+    /// There is no room for what hooks keep of stacks.
+    pub const STACKS: Option<usize> = None;
     /// Bytes of a ring of this process.
     pub const RING_BYTES: usize = 512 << 10;
 }

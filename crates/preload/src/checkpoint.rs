@@ -5,7 +5,7 @@
 //! A server of which that is not all has no checkpoint, and the control area says why.
 
 use super::addresses;
-use super::deferred;
+use super::deferred::{self, SET_BYTES};
 use super::descriptors::{self, Kind};
 use super::epoll;
 use super::halt;
@@ -26,8 +26,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MOST_NS: u64 = 100_000_000;
 /// What part of it.
 const PART: u64 = 20;
-/// Records after which a checkpoint is considered again that could not be made.
-const SOON: u64 = 3;
 /// Interval at which a copy that waits looks whether the process outside is there.
 static LOOK: timespec = timespec { tv_sec: 1, tv_nsec: 0 };
 /// Regular files of a server whose places are kept.
@@ -85,10 +83,23 @@ pub fn consider() {
         unsafe {
             let thread = thread::this();
             let is_here = (*thread).live == REPLAYING && (*thread).attached && !halt::has_begun();
-            if is_here && (*(*thread).slot).record.load(Ordering::Relaxed) >= checkpoints.due.load(Ordering::Relaxed) {
+            let record = if is_here { (*(*thread).slot).record.load(Ordering::Relaxed) } else { 0 };
+            if record >= checkpoints.due.load(Ordering::Relaxed) && is_here && can_be_here(thread) {
                 make(thread, checkpoints);
             }
         }
+    }
+}
+
+/// True where a copy can go on, with the records from here and without signals that the kernel or the library keeps.
+unsafe fn can_be_here(thread: *mut Thread) -> bool {
+    // SAFETY: the block is the calling thread's own, which is attached.
+    unsafe {
+        let before = errno();
+        let _pass_through = PassThrough::enter();
+        let can = player::can_go_back_here(thread) && !has_signals(thread);
+        set_errno(before);
+        can
     }
 }
 
@@ -104,13 +115,11 @@ unsafe fn make(thread: *mut Thread, checkpoints: &Checkpoints) {
         let _ = BEGAN.compare_exchange(0, begun, Ordering::Relaxed, Ordering::Relaxed);
         let replayed_ns = begun - BEGAN.load(Ordering::Relaxed);
         let record = (*(*thread).slot).record.load(Ordering::Relaxed);
-        // Where it cannot be, it may be soon.
-        let mut due = record + SOON;
+        let due = record + checkpoints.interval.load(Ordering::Relaxed);
         let affordable = checkpoints.spent_ns.load(Ordering::Relaxed) <= MOST_NS + replayed_ns / PART;
-        if affordable && player::can_go_back_here(thread) && !has_signals(thread) {
+        if affordable {
             let hindrance = hindrance(&mut *ROOM.0.get());
             checkpoints.hindrance.store(hindrance, Ordering::Relaxed);
-            due = record + checkpoints.interval.load(Ordering::Relaxed);
             if hindrance == NoCheckpoint::Nothing {
                 if copy_server(thread, checkpoints, record) {
                     // The copy, which goes on much later.
@@ -133,7 +142,7 @@ unsafe fn has_signals(thread: *const Thread) -> bool {
     // SAFETY: the block is the calling thread's own; the kernel writes to the set.
     unsafe {
         let mut waiting = 0_u64;
-        libc::syscall(libc::SYS_rt_sigpending, &raw mut waiting, deferred::SET_BYTES);
+        libc::syscall(libc::SYS_rt_sigpending, &raw mut waiting, SET_BYTES);
         waiting != 0 || (*thread).pending.load(Ordering::Relaxed) != 0 || (*thread).expected != 0 || (*thread).kept != 0
     }
 }

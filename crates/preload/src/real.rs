@@ -117,11 +117,14 @@ macro_rules! hooks {
             #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_variables)]
             unsafe extern "C" fn watched($($arg: $ty),*) -> $ret {
                 static CALL: $crate::collect::Call = $crate::collect::Call::named(stringify!($name));
+                let kept = $crate::stack::keep();
                 let paused = $crate::collect::pause_for(&CALL);
                 // SAFETY: as for the caller.
                 let value = unsafe { apart($($arg),*) };
                 $crate::checkpoint::consider();
-                $crate::collect::resume_with(paused, &CALL, value)
+                let value = $crate::collect::resume_with(paused, &CALL, value);
+                $crate::stack::put_back(&kept);
+                value
             }
             #[allow(unused_imports, reason = "some functions take pointers only, or none")]
             use $crate::vetted::NoPointer as _;

@@ -5,9 +5,15 @@
 //! written. Then other objects live longer, and the next collection comes at another place. So hooks of such
 //! programs leave zeros. So it is below handlers of signals, which a recording calls from within the call that they interrupt, and
 //! a replay from another place: what a handler sends may have words that it has never written.
+//!
+//! Under a debugger, hooks put back what was there: a server that sends words that it has never written is to send what it sends in any other
+//! replay, and its stack is to be the same in each.
 
+use super::addresses;
 use super::state::control;
-use std::ffi::CStr;
+use super::thread;
+use prony_channel::THREADS;
+use std::ffi::{CStr, c_void};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -21,17 +27,116 @@ const CLEARED: usize = 16 << 10;
 static APART: AtomicU8 = AtomicU8::new(0);
 const SCANNED: u8 = 1;
 const WATCHED: u8 = 2;
+const KEPT: u8 = 4;
 
-/// Looks among the objects of the program for a collector. Under a debugger, what waits of the library left on the stack would differ
-/// from replay to replay.
+/// Looks among the objects of the program for a collector, and prepares for a debugger.
 pub fn look_for_collector() {
     // SAFETY: the names are C strings.
     let is_there = |name: &CStr| unsafe { !libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).is_null() };
     let found = COLLECTORS.iter().any(|name| is_there(name));
-    if found || control().halt.wanted.load(Ordering::Relaxed) {
+    if found {
         APART.fetch_or(SCANNED, Ordering::Relaxed);
+    } else if control().halt.wanted.load(Ordering::Relaxed) {
+        APART.fetch_or(if map_kept() { KEPT } else { SCANNED }, Ordering::Relaxed);
     }
-    clear();
+    if APART.load(Ordering::Relaxed) & (SCANNED | KEPT) != 0 {
+        // What looking up functions has left.
+        clear_below();
+    }
+}
+
+/// Bytes that hooks put back: more than most of them use in a replay.
+const KEPT_BYTES: usize = 2 << 10;
+/// Bytes below those that tell whether a hook has used more.
+const MARK_BYTES: usize = 256;
+/// Calls of a thread within each other, by handlers of signals, whose stacks are kept.
+const MOST_KEPT: usize = 4;
+/// Bytes from the frame of [`keep`] to those that it keeps. There are the frames of what puts them back.
+const MARGIN: usize = 256;
+/// Bytes that are kept of a call.
+const ROOM_BYTES: usize = MARK_BYTES + KEPT_BYTES;
+
+/// Maps room for stacks of all threads, of which the kernel makes what is used.
+fn map_kept() -> bool {
+    let Some(start) = addresses::STACKS else { return false };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let bytes = THREADS * MOST_KEPT * ROOM_BYTES;
+    // SAFETY: nothing else is mapped there, or the call fails.
+    let mapped = unsafe { libc::mmap(start as *mut c_void, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    mapped as usize == start
+}
+
+/// Bytes of a stack that are put back.
+pub struct Kept {
+    /// Number of the call among those of its thread that are within each other, where the bytes are kept, and where they belong; `None` for
+    /// nothing.
+    place: Option<(usize, *const u8, *mut u8)>,
+}
+
+/// Where bytes are kept of a call of the calling thread.
+fn room(call: usize) -> Option<*mut u8> {
+    // SAFETY: the block is the calling thread's own; its slot is one of the control area.
+    let slot = unsafe {
+        let slot = (*thread::this()).slot;
+        if slot.is_null() { None } else { Some(slot.offset_from(&raw const control().threads[0]) as usize) }
+    };
+    let number = slot?.checked_mul(MOST_KEPT)? + call;
+    let is_room = call < MOST_KEPT && number < THREADS * MOST_KEPT;
+    addresses::STACKS.filter(|_| is_room).map(|start| (start + number * ROOM_BYTES) as *mut u8)
+}
+
+/// Keeps what lies below the caller's frame, where it matters.
+#[inline(never)]
+pub fn keep() -> Kept {
+    let here = 0_u8;
+    let from = (&raw const here).cast_mut().wrapping_sub(MARGIN + ROOM_BYTES);
+    if APART.load(Ordering::Relaxed) & KEPT == 0 {
+        return Kept { place: None };
+    }
+    // SAFETY: the block is the calling thread's own. Below the frames of the calls under way, the stack is memory that they may use.
+    unsafe {
+        let call = (*thread::this()).kept_stacks;
+        let Some(to) = room(call) else { return Kept { place: None } };
+        (*thread::this()).kept_stacks = call + 1;
+        from.copy_to_nonoverlapping(to, ROOM_BYTES);
+        Kept { place: Some((call, to, from)) }
+    }
+}
+
+/// Puts back what [`keep`] kept, and clears what is between that and the caller's frame, and below it where the call has written there. Called
+/// from the same frame.
+#[inline(always)]
+pub fn put_back(kept: &Kept) {
+    if kept.place.is_some() {
+        if is_deep(kept) {
+            clear_below();
+        }
+        put_back_bytes(kept);
+        clear_margin();
+    }
+}
+
+#[inline(never)]
+fn clear_margin() {
+    black_box(&mut [0_u64; MARGIN * 3 / 2 / size_of::<u64>()]);
+}
+
+/// True if the call has used more of the stack than is put back.
+#[inline(never)]
+fn is_deep(kept: &Kept) -> bool {
+    let Some((_, from, to)) = kept.place else { return false };
+    // SAFETY: as many bytes are kept of a call, of a stack that is mapped.
+    unsafe { std::slice::from_raw_parts(from, MARK_BYTES) != std::slice::from_raw_parts(to, MARK_BYTES) }
+}
+
+#[inline(never)]
+fn put_back_bytes(kept: &Kept) {
+    let Some((call, from, to)) = kept.place else { return };
+    // SAFETY: the block is the calling thread's own. The bytes lie below the frame of this function.
+    unsafe {
+        (*thread::this()).kept_stacks = call;
+        to.add(MARK_BYTES).copy_from_nonoverlapping(from.add(MARK_BYTES), KEPT_BYTES);
+    }
 }
 
 /// True if hooks run in frames of their own: what is left on the stack matters to this program, or hooks are looked at from outside.

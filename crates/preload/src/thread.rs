@@ -110,6 +110,8 @@ pub struct Thread {
     pub slot: *const channel::Thread,
     /// Where on the stack collecting was paused, 0 while it is not; see `collect`.
     pub paused_at: usize,
+    /// Calls under way whose stacks are kept, see `stack`.
+    pub kept_stacks: usize,
     /// Bytes of messages that the call under way has moved, see `collect`.
     pub moved: u64,
     /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.

@@ -314,17 +314,11 @@ unsafe fn halt_at(thread: *mut Thread, record: *mut Head) {
 pub unsafe fn can_go_back_here(thread: *mut Thread) -> bool {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
-        let mut record = (*thread).cursor;
+        let record = (*thread).cursor;
         if record >= (*thread).end || class(record) == Some(Class::Clock) {
             return false;
         }
-        while window::is_windowed() && record < (*thread).end {
-            if (*record).op & (TAKEN | PARTLY) != 0 {
-                return false;
-            }
-            record = next(record);
-        }
-        true
+        !window::is_windowed() || find(record, reach(thread).0, |record| (*record).op & (TAKEN | PARTLY) != 0).is_none()
     }
 }
 
