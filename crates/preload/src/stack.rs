@@ -46,7 +46,7 @@ pub fn look_for_collector() {
 }
 
 /// Bytes that hooks put back: more than most of them use in a replay.
-const KEPT_BYTES: usize = 2 << 10;
+const KEPT_BYTES: usize = 1 << 10;
 /// Bytes below those that tell whether a hook has used more.
 const MARK_BYTES: usize = 256;
 /// Calls of a thread within each other, by handlers of signals, whose stacks are kept.
