@@ -36,14 +36,15 @@ pub(crate) struct Cursor {
 }
 
 impl Decoded {
+    /// Leaves no record. The bytes stay until others are written over them: to fill a block with zeros first takes as long as
+    /// to decode it.
     pub(crate) fn clear(&mut self) {
-        self.raw.clear();
         self.runs.clear();
         self.records = 0;
     }
 
     pub(crate) fn raw_bytes(&self) -> usize {
-        self.raw.len()
+        self.runs.last().map_or(0, |run| run.end)
     }
 
     /// The next record: its process and where it lies.
@@ -144,6 +145,7 @@ fn decode_columns<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> R
         payload_out: Input::new(column(PAYLOAD_OUT)),
         other: Input::new(column(OTHER)),
     };
+    // Only what a longer block adds is filled: each byte of a record is written.
     into.raw.resize(raw_bytes, 0);
     let mut at = 0;
     let mut current = templates.first().map_or(0, |template| template.process);
