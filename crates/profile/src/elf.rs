@@ -7,7 +7,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use flate2::read::ZlibDecoder;
+use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use crate::open::{NotOpened, open_regular};
 use crate::space::{Object, ObjectKind};
@@ -56,7 +57,7 @@ pub(crate) fn check_debug(file: &object::File<'_>, bytes: u64) -> Result<(), Bul
     let mut expanded = 0_u64;
     for section in file.sections() {
         let Ok(range) = section.compressed_file_range() else { continue };
-        let is_compressed = range.format != object::CompressionFormat::None;
+        let is_compressed = range.format != CompressionFormat::None;
         if is_compressed {
             expanded = expanded.saturating_add(range.uncompressed_size);
         }
@@ -77,7 +78,19 @@ pub(crate) fn section(file: &object::File<'_>, name: &str, bytes: u64) -> Option
     let section = file.section_by_name(name)?;
     let range = section.compressed_file_range().ok()?;
     within("section", expanded_most(bytes).max(bytes), range.uncompressed_size).ok()?;
-    Some(section.uncompressed_data().ok()?.into_owned())
+    let section = section.compressed_data().ok()?;
+    let bytes = usize::try_from(section.uncompressed_size).ok()?;
+    let unpacked = match section.format {
+        CompressionFormat::None => section.data.to_vec(),
+        CompressionFormat::Zlib => {
+            let mut unpacked = Vec::new();
+            ZlibDecoder::new(section.data).take(section.uncompressed_size).read_to_end(&mut unpacked).ok()?;
+            unpacked
+        }
+        CompressionFormat::Zstandard => zstd::bulk::decompress(section.data, bytes).ok()?,
+        _ => return None,
+    };
+    (unpacked.len() == bytes).then_some(unpacked)
 }
 
 /// Addresses of parts of the file in memory, as stated in the file.

@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
-use object::{Object, ObjectSection, ObjectSymbol};
+use object::{Object, ObjectSymbol};
+
+use crate::elf::section;
 
 /// Flags by which a compiler uses a profile.
 const USES: [&str; 4] = ["-fprofile-use", "-fauto-profile", "-fprofile-instr-use", "-fprofile-sample-use"];
@@ -38,7 +40,7 @@ impl Feedback {
             return Some(Feedback::Collected);
         }
         let texts = [".debug_str", ".debug_line_str", ".GCC.command.line"];
-        let texts = texts.iter().filter_map(|name| file.section_by_name(name)?.uncompressed_data().ok());
+        let texts = texts.iter().filter_map(|name| section(&file, name, bytes.len() as u64));
         let mut uses = false;
         for text in texts {
             uses |= text.split(|&byte| byte == 0).filter_map(|line| std::str::from_utf8(line).ok()).any(uses_profile);
