@@ -11,6 +11,7 @@ use super::epoll;
 use super::halt;
 use super::player;
 use super::raw_calls;
+use super::stack;
 use super::state::{self, control, errno, index, is_outside_gone, set_errno, slot};
 use super::thread::{self, PassThrough, REPLAYING, Thread};
 use libc::{c_int, c_long, c_void, pid_t, timespec};
@@ -85,7 +86,12 @@ pub fn consider() {
             let is_here = (*thread).live == REPLAYING && (*thread).attached && !halt::has_begun();
             let record = if is_here { (*(*thread).slot).record.load(Ordering::Relaxed) } else { 0 };
             if record >= checkpoints.due.load(Ordering::Relaxed) && is_here && can_be_here(thread) {
+                // It depends on time whether this is done: it must leave no trace. Another thread ends it for good.
+                let kept = (!state::threaded()).then(|| stack::keep_deep());
                 make(thread, checkpoints);
+                if let Some(kept) = &kept {
+                    stack::put_back_deep(kept);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ use super::addresses;
 use super::state::control;
 use super::thread;
 use prony_channel::THREADS;
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -46,7 +47,7 @@ pub fn look_for_collector() {
 }
 
 /// Bytes that hooks put back: more than most of them use in a replay.
-const KEPT_BYTES: usize = 1 << 10;
+const KEPT_BYTES: usize = 1536;
 /// Bytes below those that tell whether a hook has used more.
 const MARK_BYTES: usize = 256;
 /// Calls of a thread within each other, by handlers of signals, whose stacks are kept.
@@ -152,6 +153,40 @@ pub fn make_calls_apart() {
 
 fn is_scanned() -> bool {
     APART.load(Ordering::Relaxed) & SCANNED != 0
+}
+
+/// What lies below the frame of [`keep_deep`].
+pub struct KeptDeep(*mut u8);
+
+/// Memory for that: a process with one thread uses it.
+struct DeepRoom(UnsafeCell<[u8; CLEARED]>);
+
+// SAFETY: only a process with one thread uses it.
+unsafe impl Sync for DeepRoom {}
+
+static DEEP: DeepRoom = DeepRoom(UnsafeCell::new([0; CLEARED]));
+
+/// Keeps as much of the stack below the caller's frame as the library uses at most.
+///
+/// # Safety
+/// The process has one thread.
+#[inline(never)]
+pub unsafe fn keep_deep() -> KeptDeep {
+    let here = 0_u8;
+    let from = (&raw const here).cast_mut().wrapping_sub(MARGIN + CLEARED);
+    // SAFETY: below the frames of the calls under way, the stack is memory that they may use.
+    unsafe { from.copy_to_nonoverlapping(DEEP.0.get().cast(), CLEARED) };
+    KeptDeep(from)
+}
+
+/// Puts back what [`keep_deep`] kept. Called from the same frame.
+///
+/// # Safety
+/// As for [`keep_deep`].
+#[inline(never)]
+pub unsafe fn put_back_deep(kept: &KeptDeep) {
+    // SAFETY: the bytes lie below the frame of this function.
+    unsafe { kept.0.copy_from_nonoverlapping(DEEP.0.get().cast(), CLEARED) };
 }
 
 /// Clears the stack below the caller's frame, where it matters.
