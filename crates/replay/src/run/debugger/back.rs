@@ -71,7 +71,7 @@ pub(super) fn go_on(
     let (mut seen, mut since) = (channel.progress(), Instant::now());
     loop {
         if let Some(halted) = channel.halted() {
-            // Where it diverges anew, an ordinary replay tells whether it does.
+            // Where it diverges again, an ordinary replay tells whether it does.
             let found = channel.divergence().map(|found| found.record);
             let is_there = found.is_none() || found == divergence;
             return Ok(is_there.then_some((halted, record)));
