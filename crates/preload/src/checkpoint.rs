@@ -132,8 +132,9 @@ unsafe fn make(thread: *mut Thread, checkpoints: &Checkpoints) {
                     set_errno(before);
                     return;
                 }
-            } else if hindrance != NoCheckpoint::Files {
-                checkpoints.wanted.store(false, Ordering::Relaxed);
+            } else {
+                // A file may be closed again; all else stays.
+                checkpoints.wanted.store(hindrance == NoCheckpoint::Files, Ordering::Relaxed);
                 checkpoints.all.iter().for_each(drop_copy);
             }
         }

@@ -63,13 +63,15 @@ impl Launched {
         Ok(())
     }
 
-    /// Another process of the group runs the server from here on. False if it is no child of this one.
+    /// Another process of the group runs the server from here on: the shared memory names it. False if it is no child of this one.
     pub(crate) fn follow(&mut self, pid: i32) -> bool {
         let is_child = parent_and_state(pid).is_some_and(|(parent, _)| parent == std::process::id() as i32);
-        if is_child {
+        // SAFETY: only a query.
+        let is_it = is_child && unsafe { libc::getpgid(pid) } == self.pid();
+        if is_it {
             (self.followed, self.ended, self.watch) = (Some(pid), None, None);
         }
-        is_child
+        is_it
     }
 
     /// Reaps a child if it ended, and returns how. `whom` is as in waitpid(2).
