@@ -4,7 +4,8 @@
  *
  * With -DOTHER_ANSWER the answer of round 7 differs, with -DLATE_ANSWER=N that of round N. With -DCHILD a child process does all of it. With
  * -DSTAMPS the processor's time stamps are in the answers. With -DLOG=FILE each round is a line of that file; with -DKEEPS=FILE it is open for
- * reading and writing. With -DSHARES memory is mapped that a child would share.
+ * reading and writing. With -DSHARES memory is mapped that a child would share. With -DUNWRITTEN each round sends bytes of the stack that another
+ * function has left there.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -42,10 +44,32 @@ __attribute__((noinline)) void send_answer(int fd, long round) {
         perror("send");
 }
 
+#ifdef UNWRITTEN
+__attribute__((noinline)) void leave_bytes(long round) {
+    char deep[8192];
+    memset(deep, (int)round + 1, sizeof deep);
+    __asm__ volatile("" : : "r"(deep) : "memory");
+}
+
+/* The bytes lie further below than a recorded call writes. */
+__attribute__((noinline)) void send_unwritten(int fd) {
+    char deep[6144];
+    __asm__ volatile("" : : "r"(deep) : "memory");
+    if (send(fd, deep, 16, 0) != 16)
+        perror("send");
+}
+#endif
+
 __attribute__((noinline)) void take_turn(int fd, long round) {
     char question[64];
     struct timespec now;
+#ifdef UNWRITTEN
+    leave_bytes(round);
+#endif
     clock_gettime(CLOCK_MONOTONIC, &now);
+#ifdef UNWRITTEN
+    send_unwritten(fd);
+#endif
     send_answer(fd, round);
     struct pollfd question_there = {.fd = fd, .events = POLLIN};
     if (poll(&question_there, 1, -1) != 1 || recv(fd, question, sizeof question, 0) < 0)

@@ -95,6 +95,21 @@ fn a_record_far_into_a_long_demo_is_stopped_at() {
 }
 
 #[test]
+fn bytes_that_the_server_has_never_written_are_those_of_any_other_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("debug-unwritten");
+    let (build, _) = recorded(&scratch, ROUNDS, &["-DUNWRITTEN"]);
+    let replayed = scratch.prony(&["replay", "story.demo", "--", &build, ROUNDS]);
+    assert!(replayed.stdout.starts_with("story.demo: identical"), "{replayed:?}");
+    let found = at(&scratch, &["--frame", "30"], &["continue"], &build, ROUNDS);
+    assert!(
+        found.stdout.contains("stopped in frame 30, ") && found.stdout.contains("story.demo: identical"),
+        "{found:?}"
+    );
+    assert_eq!(found.code, Some(0), "{found:?}");
+}
+
+#[test]
 fn instructions_that_the_replay_answers_are_passed_over() {
     let _turn = Turn::take();
     let scratch = Scratch::new("debug-stamps");

@@ -132,7 +132,7 @@ fn two_builds_are_stopped_where_they_differ_with_what_computed_the_byte() {
     assert!(found.stdout.contains("byte 13 last changed after record "), "{found:?}");
     assert!(found.stdout.contains("to 31\n") && found.stdout.contains("to 32\n"), "{found:?}");
     assert_eq!(found.stdout.matches(" send_answer (fd=3, round=7) at ").count(), 4, "{found:?}");
-    assert_eq!(found.stdout.matches("answered.c:40\n").count(), 2, "{found:?}");
+    assert_eq!(found.stdout.matches("answered.c:42\n").count(), 2, "{found:?}");
     assert!(found.stdout.contains("  send_answer: value = 21, 22\n"), "{found:?}");
     assert_eq!(found.code, Some(1), "{found:?}");
     let html = fs::read_to_string(&page).expect("a page was written");
