@@ -231,9 +231,8 @@ impl Drop for Launched {
             return;
         }
         self.kill_group();
-        if self.ended.is_none() {
-            while self.reap(self.running_pid(), 0).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
-        }
+        // One that the kernel no longer knows has ended.
+        let _ = self.end();
     }
 }
 
