@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prony_profile::Feedback;
 use prony_stats::geometric_mean::geometric_mean;
+use prony_stats::judge::Outcome;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_stats::{Interval, Metric, Verdict};
 
@@ -96,21 +97,49 @@ impl Measured {
     /// What A and B say of a profile, where their files do not say the same. Of two builds alone: what more than
     /// two differ by is a question that was asked of them.
     pub fn one_sided(&self) -> Option<OneSided> {
-        let (names, files): ([&str; 2], [Option<PathBuf>; 2]) = match self {
+        let (names, files) = self.two_programs()?;
+        let feedback = files.map(|file| Feedback::of(&file?));
+        let [a, b] = feedback;
+        (a != b).then(|| OneSided { names: names.map(str::to_owned), feedback })
+    }
+
+    /// True if a small difference in time is claimed between two machine programs, each of which is one layout of its code.
+    pub fn may_be_of_layout(&self) -> bool {
+        let is_small = |outcome: &Outcome| {
+            matches!(outcome.verdict, Verdict::Faster | Verdict::Slower)
+                && outcome.metric.is_time()
+                && outcome.metric.of(outcome).is_some_and(|block| block.interval.estimate.abs() < LAYOUT_BIAS)
+        };
+        let is_elf = |path: &PathBuf| {
+            let mut magic = [0; ELF_MAGIC.len()];
+            File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == ELF_MAGIC
+        };
+        let Some((_, [Some(a), Some(b)])) = self.two_programs() else { return false };
+        let any_is_small = match self {
+            Measured::Commands(commands) => commands.report.comparisons.iter().any(|one| is_small(&one.outcome)),
+            Measured::Demos(demos) => {
+                let judged = demos.all.iter().filter(|one| one.verdict().is_some());
+                judged.filter_map(|one| one.report.outcome.as_ref()).any(is_small)
+            }
+            Measured::Suite(_) | Measured::Layouts(_) => false,
+        };
+        any_is_small && a != b && is_elf(&a) && is_elf(&b)
+    }
+
+    /// Names and files of A and B, where there are two programs as they are.
+    fn two_programs(&self) -> Option<([&str; 2], [Option<PathBuf>; 2])> {
+        match self {
             Measured::Commands(commands) => {
                 let [a, b] = commands.options.subjects.as_slice() else { return None };
-                ([a, b].map(|one| one.name.as_str()), [a, b].map(|one| Some(one.command.program.clone())))
+                Some(([a, b].map(|one| one.name.as_str()), [a, b].map(|one| Some(one.command.program.clone()))))
             }
             Measured::Demos(demos) => {
                 let builds = &demos.all.first()?.options.builds;
                 let file = |build: &Build| build.command.first().and_then(|word| program_file(word));
-                (builds.each_ref().map(|build| build.name.as_str()), builds.each_ref().map(file))
+                Some((builds.each_ref().map(|build| build.name.as_str()), builds.each_ref().map(file)))
             }
-            Measured::Suite(_) | Measured::Layouts(_) => return None,
-        };
-        let feedback = files.map(|file| Feedback::of(&file?));
-        let [a, b] = feedback;
-        (a != b).then(|| OneSided { names: names.map(str::to_owned), feedback })
+            Measured::Suite(_) | Measured::Layouts(_) => None,
+        }
     }
 
     /// All samples, as they go into one file.
@@ -147,22 +176,6 @@ impl Commands {
         let cpu_s = self.report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
         let is_apart = !self.options.duet && self.report.tried.is_none() && self.options.subjects.len() == 2;
         is_apart && cpu_s.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S
-    }
-
-    /// True if a small difference in time is claimed between two machine programs, each of which is one layout of its code.
-    pub fn may_be_of_layout(&self) -> bool {
-        let is_small = |one: &Comparison| {
-            matches!(one.outcome.verdict, Verdict::Faster | Verdict::Slower)
-                && one.outcome.metric.is_time()
-                && one.outcome.metric.of(&one.outcome).is_some_and(|block| block.interval.estimate.abs() < LAYOUT_BIAS)
-        };
-        let is_elf = |path: &Path| {
-            let mut magic = [0; ELF_MAGIC.len()];
-            File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == ELF_MAGIC
-        };
-        let [a, b] = self.options.subjects.as_slice() else { return false };
-        let [a, b] = [a, b].map(|subject| subject.command.program.as_path());
-        a != b && self.report.comparisons.iter().any(is_small) && is_elf(a) && is_elf(b)
     }
 
     /// True if there is no answer, or less of one than was requested.

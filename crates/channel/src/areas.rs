@@ -1,7 +1,7 @@
 //! Layout of the files that both sides map, and the descriptor numbers that the server has for them.
 
 /// Bytes of the control area.
-pub const CONTROL_BYTES: usize = 4 << 20;
+pub const CONTROL_BYTES: usize = 5 << 20;
 /// Bytes of the largest ring; a power of two. Each is mapped twice in a row, so no record wraps.
 pub const RING_BYTES: usize = 8 << 20;
 /// Bytes of the smallest ring.

@@ -6,12 +6,13 @@ use crate::divergence::{FAILURES, Failure, RETURNED, Report, Returned};
 use crate::feed::Feed;
 use crate::halt::Halt;
 use crate::scan::Scan;
+use crate::sleepers::{SLEEPER_LISTS, Sleepers};
 use crate::word::{Flag, Line, SharedBytes, StateWord, layout, states};
 use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d5");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d6");
 
 states! {
     /// Task of the library in this server.
@@ -25,6 +26,8 @@ states! {
 
 /// Bytes of the names of excluded objects.
 pub const EXCLUDED_BYTES: usize = 2048;
+/// Bytes of a set of CPUs (`cpu_set_t`).
+pub const CPU_SET_BYTES: usize = 128;
 /// Bytes of a path of the program that a tool is to start (`PATH_MAX`).
 pub const PROGRAM_BYTES: usize = 4096;
 
@@ -141,6 +144,10 @@ pub struct Control {
     pub programs: [AtomicU64; PROCESSES],
     /// Replay: copies of the server from which it can go on.
     pub checkpoints: Checkpoints,
+    /// Recording: reasons why no thread that sleeps for a baton may be moved to another CPU.
+    pub moves_barred: AtomicU32,
+    /// Recording: threads that sleep for a baton, each in the list of its leader's index modulo [`SLEEPER_LISTS`].
+    pub sleepers: [Sleepers; SLEEPER_LISTS],
 }
 
 /// Digest of the arguments of a program, without its name (FNV-1a).
@@ -149,16 +156,17 @@ pub fn digest_of_arguments<'a>(arguments: impl IntoIterator<Item = &'a [u8]>) ->
     bytes.fold(0xcbf2_9ce4_8422_2325, |digest: u64, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-layout!(Control, 4158784, {
+layout!(Control, 4291904, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
     frame_times: 2224, processor: 2232, raw_calls: 2236, slot_lock: 2240, scan: 2248, report: 35032, begun_unix_ns: 37296, recorded_unix_ns: 37304, hidden_inode: 37312, replaced_inode: 37320, explained: 37328,
     passed_process: 37332, passed_thread: 37336, ended: 37340, passed_record: 37344, failures_used: 37352, failures: 37360,
-    processes: 164336, threads: 3047936, returned_used: 3637760, returned: 3637768,
-    under_tool: 3846280, own_state_failed: 3846284, program: 3846288, script: 3850384, halt: 3854480, collects: 3854568,
-    dumps_frames: 3854572, written: 3854576, calls_used: 3858672, calls: 3858680,
-    arguments: 3895544, programs: 3895552, checkpoints: 4157696,
+    processes: 164336, threads: 3047936, returned_used: 3768832, returned: 3768840,
+    under_tool: 3977352, own_state_failed: 3977356, program: 3977360, script: 3981456, halt: 3985552, collects: 3985640,
+    dumps_frames: 3985644, written: 3985648, calls_used: 3989744, calls: 3989752,
+    arguments: 4026616, programs: 4026624, checkpoints: 4288768, moves_barred: 4289840,
+    sleepers: 4289856,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
@@ -237,6 +245,12 @@ states! {
         Turn = 1,
         /// Recording: room in its ring.
         Reader = 2,
+        /// Recording: the baton. The thread sleeps.
+        Baton = 3,
+        /// Recording: the baton, while the CPUs that the thread may run on are changed.
+        Moving = 4,
+        /// Recording: the baton. The thread may run on one CPU only, and on others again once it is awake.
+        Moved = 5,
     }
 }
 
@@ -280,11 +294,13 @@ pub struct Thread {
     pub counts: Counts,
     /// Replay: window of the thread over its records.
     pub feed: Feed,
+    /// Recording: CPUs that the thread may run on once it is awake, a bit for each.
+    pub allowed: SharedBytes<CPU_SET_BYTES>,
 }
 
-layout!(Thread, 576, {
+layout!(Thread, 704, {
     state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, owner: 44, room_awaited_ns: 48, head: 64, tail: 128,
-    counts: 192, feed: 320,
+    counts: 192, feed: 320, allowed: 576,
 });
 
 /// Counts of a replaying thread. Only the thread itself writes.

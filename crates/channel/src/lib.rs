@@ -38,6 +38,7 @@ mod feed;
 mod halt;
 mod own_state;
 mod scan;
+mod sleepers;
 mod tape;
 mod ticks;
 mod word;
@@ -50,8 +51,8 @@ pub use areas::{
 pub use calls::{CALL_NAME_BYTES, CALLS, CallCount};
 pub use checkpoint::{CHECKPOINTS, Checkpoint, CheckpointState, Checkpoints, NO_STOP, NoCheckpoint};
 pub use control::{
-    AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD,
-    PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting, digest_of_arguments,
+    AT_END, CPU_SET_BYTES, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL,
+    NO_THREAD, PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting, digest_of_arguments,
 };
 pub use divergence::{
     CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, RETURNED, RETURNED_BYTES,
@@ -61,6 +62,7 @@ pub use feed::{Feed, NO_PROCESS, QUARTERS, SMALLEST_WINDOW};
 pub use halt::{Halt, HaltState};
 pub use own_state::{OWN_STATE_CALLS, own_state_bit};
 pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};
+pub use sleepers::{SLEEPER_LISTS, SLEEPERS, Sleepers};
 pub use tape::{
     CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, HALT, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,
 };

@@ -78,9 +78,9 @@ impl<S: State> StateWord<S> {
         S::from_number(self.word.swap(state.number(), order))
     }
 
-    /// Changes the state from one to another: [`Ordering::Acquire`] where that happens. False if it was a third one.
+    /// Changes the state from one to another: [`Ordering::SeqCst`] where that happens. False if it was a third one.
     pub fn acquire(&self, from: S, to: S) -> bool {
-        self.word.compare_exchange(from.number(), to.number(), Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.word.compare_exchange(from.number(), to.number(), Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// The word itself, to wait for a change of it.

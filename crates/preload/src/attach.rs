@@ -4,8 +4,8 @@ use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, set_errno, slot};
 use super::thread::PassThrough;
 use super::{
-    addresses, checkpoint, collect, descriptors, epoll, failures, forks, hooks, java, objects, player, real, report,
-    sharing, stack, state, thread, tool, tool_objects,
+    addresses, checkpoint, collect, descriptors, epoll, failures, forks, handover, hooks, java, objects, player, real,
+    report, sharing, stack, state, thread, tool, tool_objects,
 };
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -191,7 +191,9 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
     // thread, and the library is not in use before this returns.
     unsafe {
         state::join(area, number_of(mark, &mut rest), known);
-        slot().pid.store(libc::getpid(), Ordering::Relaxed);
+        let pid = libc::getpid();
+        slot().pid.store(pid, Ordering::Relaxed);
+        handover::note_process(pid);
         // A program that this process ran before may have had threads; their numbers stay taken.
         slot().threads.fetch_max(1, Ordering::Relaxed);
         if !state::share_order_again() {

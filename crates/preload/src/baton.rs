@@ -16,6 +16,7 @@
 //! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: a thread that looks for it
 //! right then has it, and none is woken. What the thread runs before the call and after it is in the order all the same.
 
+use super::handover;
 use super::ring;
 use super::state::{self, control, errno, leader, set_errno};
 use super::stuck::{LOOK, Stuck};
@@ -190,6 +191,7 @@ unsafe fn pass_on(thread: *mut Thread, kept: u32) {
 #[cold]
 fn wake_next(word: &AtomicU32, kept: u32) {
     let before = errno();
+    handover::before_wake();
     // If none slept, the baton is not reserved any more; one that began to sleep because it was is woken.
     if wake(word, 1) == 0 && kept != 0 && word.fetch_and(!kept, Ordering::Relaxed) & AWAITED != 0 {
         wake(word, 1);
@@ -246,7 +248,9 @@ fn wait_for_it(process: &channel::Process, name: u32, own: &channel::Thread) {
                 continue;
             }
         }
+        handover::before_sleep(own, name);
         let is_late = sleep(&process.baton, now | AWAITED, &LOOK);
+        handover::after_sleep(own);
         has_slept = true;
         if is_late {
             look_after_holder(&mut stuck, process, own);

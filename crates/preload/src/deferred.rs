@@ -13,6 +13,7 @@
 
 use super::collect;
 use super::handlers::{self, SIGNALS};
+use super::handover;
 use super::stack;
 use super::state::{errno, set_errno};
 use super::thread::{PASS_THROUGH, PassThrough, REPLAYING, Thread, this};
@@ -109,6 +110,7 @@ static KEPT: Kept = Kept(UnsafeCell::new(unsafe { std::mem::zeroed() }));
 /// The server is about to put itself into a sandbox (seccomp).
 pub fn enter_sandbox() {
     IN_SANDBOX.store(true, Ordering::Relaxed);
+    handover::enter_sandbox();
 }
 
 /// True once the server has put itself into a sandbox.

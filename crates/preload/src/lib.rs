@@ -24,6 +24,7 @@ mod vetted;
 mod widths;
 // Words for the person, and facts for the process outside.
 mod halt;
+mod handover;
 mod report;
 mod slots;
 // Recording.

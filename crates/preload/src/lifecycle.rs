@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, collect, deferred, ending, epoll, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, collect, deferred, ending, epoll, handover, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -88,7 +88,9 @@ pub fn become_child(index: u32) {
         if !state::shares_order() {
             player::use_all_cpus();
         }
-        slot().pid.store(libc::getpid(), Ordering::Relaxed);
+        let pid = libc::getpid();
+        slot().pid.store(pid, Ordering::Relaxed);
+        handover::note_process(pid);
         slot().threads.store(1, Ordering::Relaxed);
         slot().state.store(ProcessState::Running, Ordering::Release);
         // The parent's ring and window stay mapped in the parent only.

@@ -70,6 +70,10 @@ fn finish(args: &BenchArgs, measured: &Measured, exports: Exports) -> Result<Exi
         return Err(failed);
     }
     let hint = match measured {
+        _ if measured.may_be_of_layout() => Some(
+            "a difference of this size may be the layout of one binary: --layouts separates it from the code"
+                .to_owned(),
+        ),
         Measured::Commands(commands) => commands::hint(commands),
         Measured::Layouts(layouts) => layouts::hint(layouts),
         Measured::Demos(_) | Measured::Suite(_) => None,

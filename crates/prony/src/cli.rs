@@ -255,7 +255,7 @@ pub struct RecordArgs {
     pub processes: ProcessArgs,
 
     /// zstd compression level
-    #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "Output")]
+    #[arg(long, value_name = "1..19", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "Output")]
     pub level: i32,
     /// Replace FILE if it exists
     #[arg(long, help_heading = "Output")]

@@ -1,5 +1,6 @@
 //! Hooks for identity and location of the server, and for randomness.
 
+use super::super::handover;
 use super::super::pids;
 use super::super::player;
 use super::super::real::hooks;
@@ -217,14 +218,15 @@ hooks! {
     }
 
     fn sched_getaffinity(pid: pid_t, length: size_t, to: *mut c_void) -> c_int {
-        filled(Op::SchedGetaffinity, 0, to.cast(), length, || real::sched_getaffinity(pid, length, to) as isize) as c_int
+        let get = || handover::without_moves(|| real::sched_getaffinity(pid, length, to) as isize);
+        filled(Op::SchedGetaffinity, 0, to.cast(), length, get) as c_int
     }
 
     // Answers with the error, and leaves `errno` alone.
     fn pthread_getaffinity_np(thread: libc::pthread_t, length: size_t, to: *mut cpu_set_t) -> c_int {
         let before = errno();
         let found = filled(Op::SchedGetaffinity, 0, to.cast(), length, || {
-            match real::pthread_getaffinity_np(thread, length, to) {
+            match handover::without_moves(|| real::pthread_getaffinity_np(thread, length, to)) {
                 0 => 0,
                 error => {
                     set_errno(error);

@@ -2,6 +2,7 @@
 //! done again, or is not wanted in a replay; the others are made for real, for the process that the server means.
 
 use super::super::failures::{Fallible, at_descriptor, at_path};
+use super::super::handover;
 use super::super::notes;
 use super::super::pids;
 use super::super::real::hooks;
@@ -139,14 +140,15 @@ hooks! {
 
     // A replay chooses the CPUs of a process with several threads itself.
     fn sched_setaffinity(pid: pid_t, length: size_t, set: *const c_void) -> c_int {
-        recorded_plain(Op::SchedSetaffinity, -1, 0, || real::sched_setaffinity(pid, length, set) as isize) as c_int
+        let set = || handover::without_moves(|| real::sched_setaffinity(pid, length, set) as isize);
+        recorded_plain(Op::SchedSetaffinity, -1, 0, set) as c_int
     }
 
     // Answers with the error, and leaves `errno` alone.
     fn pthread_setaffinity_np(thread: libc::pthread_t, length: size_t, set: *const c_void) -> c_int {
         let before = errno();
         let failed = recorded_plain(Op::SchedSetaffinity, -1, 1, || {
-            match real::pthread_setaffinity_np(thread, length, set) {
+            match handover::without_moves(|| real::pthread_setaffinity_np(thread, length, set)) {
                 0 => 0,
                 error => {
                     set_errno(error);

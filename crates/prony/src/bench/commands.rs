@@ -193,12 +193,6 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
 pub fn hint(commands: &Commands) -> Option<String> {
     let Commands { options, report } = commands;
     let judged = report.comparisons.iter().filter(|_| report.ranking.is_none());
-    if commands.may_be_of_layout() {
-        return Some(
-            "a difference of this size may be the layout of one binary: --layouts separates it from the code"
-                .to_owned(),
-        );
-    }
     let unclear = judged.into_iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
     if commands.may_gain_from_duet() && unclear.outcome.cpu.deviation > options.plan.margin {
         return Some(

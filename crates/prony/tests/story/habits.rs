@@ -175,7 +175,7 @@ fn the_signals_that_the_recorder_needs_are_the_servers_all_the_same() {
 }
 
 /// Answers of a server to [`QUESTIONS`] questions without a recorder.
-fn native_answers(command: &[String], address: SocketAddr) -> Vec<String> {
+pub fn native_answers(command: &[String], address: SocketAddr) -> Vec<String> {
     let mut server = Command::new(&command[0]).args(&command[1..]).spawn().expect("the server starts");
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(address).expect("loopback is reachable");
@@ -198,7 +198,7 @@ fn native_answers(command: &[String], address: SocketAddr) -> Vec<String> {
 }
 
 /// What a server sent while it was recorded.
-fn recorded_answers(demo: &Path) -> Vec<String> {
+pub fn recorded_answers(demo: &Path) -> Vec<String> {
     let dump = run(prony().args(["demo", "dump", "--json", "--call", "sendto"]).arg(demo));
     let text = |line: &str| {
         let line: Value = serde_json::from_str(line).expect("a line of JSON");

@@ -109,6 +109,12 @@ impl ClockShift {
     }
 }
 
+/// True unless the kernel says that no system call of this process is filtered (seccomp); the server that it starts inherits that.
+fn has_filter_of_calls() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().find_map(|line| line.strip_prefix("Seccomp:")).is_none_or(|mode| mode.trim() != "0")
+}
+
 impl Channel {
     /// A channel for a recording. `excluded`: beginnings of the file names of objects whose calls
     /// are not the server's.
@@ -122,6 +128,7 @@ impl Channel {
         control.side_by_side.store(scope.threads_side_by_side, Ordering::Relaxed);
         control.processes_in_turn.store(scope.processes_in_turn, Ordering::Relaxed);
         control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
+        control.moves_barred.store(u32::from(has_filter_of_calls()), Ordering::Relaxed);
         Ok(channel)
     }
 
