@@ -10,7 +10,7 @@
 //!
 //! None is moved where a filter of system calls is in the way, or where processes number threads differently.
 
-use super::state::{self, control, leader_index};
+use super::state::{self, control, errno, leader_index, set_errno};
 use super::thread::RECORDING;
 use prony_channel::{self as channel, CPU_SET_BYTES, SLEEPER_LISTS, Sleepers, Waiting};
 use std::sync::atomic::Ordering;
@@ -90,7 +90,7 @@ fn are_allowed() -> bool {
 
 /// From here on no thread that sleeps for the baton is moved, and none is where it was moved to.
 fn bar_moves() {
-    let control = control();
+    let (control, error) = (control(), errno());
     control.moves_barred.fetch_add(1, Ordering::SeqCst);
     let used = control.thread_slots_used.load(Ordering::Relaxed) as usize;
     for slot in control.threads.iter().take(used).filter(|slot| sleeps_for_own_baton(slot)) {
@@ -100,6 +100,7 @@ fn bar_moves() {
             slot.waiting.store(waiting, Ordering::Release);
         }
     }
+    set_errno(error);
 }
 
 fn sleepers() -> &'static Sleepers {

@@ -3,7 +3,7 @@
 use super::report;
 use super::state::{control, index};
 use super::thread;
-use prony_channel::{self as channel, NO_THREAD, SlotState};
+use prony_channel::{self as channel, NO_THREAD, SlotState, Waiting};
 use std::sync::atomic::Ordering;
 
 /// Claims a slot for the calling thread, whose number within its process is `thread`.
@@ -26,6 +26,8 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
         control.thread_slots_used.store(used as u32 + 1, Ordering::Release);
     }
     slot.owner.store(NO_THREAD, Ordering::Relaxed);
+    // The thread before it may have been killed while it waited.
+    slot.waiting.store(Waiting::Nothing, Ordering::Relaxed);
     slot.process.store(index(), Ordering::Relaxed);
     slot.thread.store(thread.into(), Ordering::Relaxed);
     // SAFETY: only a query.
