@@ -31,6 +31,7 @@ pub use history::{Commit, History, HistoryError};
 pub use log::{LogError, Question};
 pub use trees::{Built, TreeError, Trees};
 
+use crate::command::{assignments, split_variables};
 use crate::demo::DemoSource;
 use crate::report::Event;
 use log::Log;
@@ -373,7 +374,7 @@ pub fn bisect(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BisectReport, BisectError> {
     if !is_in_tree(&options.command) {
-        let program = options.command.first().map(|word| word.to_string_lossy().into_owned());
+        let program = split_variables(&options.command).1.first().map(|word| word.to_string_lossy().into_owned());
         return Err(BisectError::NotInTree(program.unwrap_or_default()));
     }
     let question = question(options, &history)?;
@@ -416,7 +417,8 @@ pub fn bisect(
 /// True if another commit means another program: a relative path, or `{tree}` somewhere.
 fn is_in_tree(command: &[OsString]) -> bool {
     let relative = |word: &OsString| Path::new(word).is_relative() && word.to_string_lossy().contains('/');
-    command.first().is_some_and(relative) || command.iter().any(|word| word.to_string_lossy().contains("{tree}"))
+    split_variables(command).1.first().is_some_and(relative)
+        || command.iter().any(|word| word.to_string_lossy().contains("{tree}"))
 }
 
 struct Run<'a> {
@@ -578,7 +580,7 @@ impl<'a> Run<'a> {
     }
 
     fn replay_options(&self, position: usize) -> ReplayOptions {
-        ReplayOptions { stop: self.interrupt.map(Interrupt::flag), ..self.options.demo.replay(self.command(position)) }
+        ReplayOptions { stop: self.interrupt.map(Interrupt::flag), ..self.options.demo.replay(&self.command(position)) }
     }
 
     /// Replays the demo up to `replays` times; `all`: also after one that diverged.
@@ -666,7 +668,8 @@ fn command_in(directory: &Path, command: &[OsString]) -> Vec<OsString> {
             _ => word.clone(),
         })
         .collect();
-    if let Some(program) = words.first_mut()
+    let place = assignments(&words);
+    if let Some(program) = words.get_mut(place)
         && Path::new(program).is_relative()
         && program.to_string_lossy().contains('/')
     {
@@ -693,6 +696,7 @@ mod tests {
             words("/scratch/trees/0123456789ab/server/build/server +map ./dm1")
         );
         assert_eq!(of("build/server"), words("/scratch/trees/0123456789ab/server/build/server"));
+        assert_eq!(of("A=b/c build/server"), words("A=b/c /scratch/trees/0123456789ab/server/build/server"));
         assert_eq!(of("python3 {tree}/server.py"), words("python3 /scratch/trees/0123456789ab/server/server.py"));
     }
 

@@ -1,14 +1,20 @@
-//! Conversion of a command's text to a program and its arguments.
+//! Conversion of a command's text to a program, its arguments and its variables.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// Environment variables with their values.
+pub type Variables = Vec<(OsString, OsString)>;
 
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
+    /// Environment variables that the command sets, as in `LC_ALL=C ./server`.
+    pub variables: Variables,
     /// Path of the program file, as `execve` gets it.
     pub program: PathBuf,
     /// Program name as given, and its arguments.
@@ -36,13 +42,16 @@ pub enum CommandError {
 }
 
 impl CommandLine {
-    /// Splits `text` into words as a shell would, without expanding anything, and finds the program.
+    /// Splits `text` into words as a shell would, without expanding anything, and finds the program. Words in front of it that
+    /// are assignments set variables.
     ///
     /// # Errors
     /// [`CommandError`] when it has no words, or its program is not there.
     pub fn split(text: &str) -> Result<CommandLine, CommandError> {
         let words = shell_words::split(text).map_err(|_| CommandError::Quote(text.to_owned()))?;
-        CommandLine::of_words(words.into_iter().map(OsString::from).collect())
+        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        let (variables, words) = split_variables(&words);
+        Ok(CommandLine { variables, ..CommandLine::of_words(words.to_vec())? })
     }
 
     /// Words of a text as a shell splits it, whatever program they name.
@@ -74,8 +83,36 @@ impl CommandLine {
     pub fn of_words(arguments: Vec<OsString>) -> Result<CommandLine, CommandError> {
         let name = arguments.first().filter(|name| !name.is_empty()).ok_or(CommandError::Empty)?;
         let program = find(name, env::var_os("PATH").as_deref())?;
-        Ok(CommandLine { program, arguments })
+        Ok(CommandLine { variables: Variables::new(), program, arguments })
     }
+}
+
+/// Variables that the first words of a command set, as in `LC_ALL=C ./server`, and its other words. Words that are nothing but
+/// assignments are no command; the first of them is left as its program, which is not found.
+pub fn split_variables(words: &[OsString]) -> (Variables, &[OsString]) {
+    let number = assignments(words);
+    let (assigned, command) = words.split_at(number);
+    let split = |word: &OsString| {
+        let place = word.as_bytes().iter().position(|&byte| byte == b'=')?;
+        let (name, value) = word.as_bytes().split_at(place);
+        Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(value.get(1..)?).to_owned()))
+    };
+    (assigned.iter().filter_map(split).collect(), command)
+}
+
+/// Number of words in front of the program of a command that are assignments.
+pub fn assignments(words: &[impl AsRef<OsStr>]) -> usize {
+    let number = words.iter().take_while(|word| is_assignment(word.as_ref().as_bytes())).count();
+    if number == words.len() { 0 } else { number }
+}
+
+/// True for what a shell takes for an assignment.
+fn is_assignment(word: &[u8]) -> bool {
+    let name = word.split(|&byte| byte == b'=').next().unwrap_or_default();
+    let is_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    name.len() < word.len()
+        && name.first().is_some_and(is_first)
+        && name.iter().all(|byte| is_first(byte) || byte.is_ascii_digit())
 }
 
 /// Words as one line that a shell splits into the same words.
@@ -115,6 +152,19 @@ mod tests {
         let command = CommandLine::split("sh -c 'echo \"a b\"' c\\ d").expect("sh is everywhere");
         assert_eq!(command.arguments, ["sh", "-c", "echo \"a b\"", "c d"].map(OsString::from));
         assert!(command.program.is_absolute() && command.program.ends_with("sh"));
+    }
+
+    #[test]
+    fn assignments_in_front_of_the_program_are_variables() {
+        let command = CommandLine::split("A=1 _b2='x =y' sh C=3").expect("sh is everywhere");
+        let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        assert_eq!(command.variables, [variable("A", "1"), variable("_b2", "x =y")]);
+        assert_eq!(command.arguments, ["sh", "C=3"].map(OsString::from));
+        for program in ["2A=1 sh", "=1 sh", "a-b=1 sh", "A=1"] {
+            let error = CommandLine::split(program).expect_err("it is the name of a program").to_string();
+            let name = program.split(' ').next().unwrap_or_default();
+            assert_eq!(error, format!("`{name}`: command not found"));
+        }
     }
 
     #[test]

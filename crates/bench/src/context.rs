@@ -204,6 +204,10 @@ impl<'a> RunContext<'a> {
 
     fn environment(&self, subject: usize, randomization: &Randomization) -> Vec<(OsString, OsString)> {
         let mut environment = randomization.environment(&self.options.execution.environment);
+        for (name, value) in &self.options.subjects[subject].command.variables {
+            environment.retain(|(other, _)| other != name);
+            environment.push((name.clone(), value.clone()));
+        }
         let mut set = |name: &str, value: String| {
             environment.retain(|(other, _)| other != name);
             environment.push((name.into(), value.into()));

@@ -260,7 +260,7 @@ pub fn count(
     progress: &mut dyn FnMut(&str, u32),
 ) -> Result<CountReport, CountError> {
     let recorded = fs::canonicalize(&options.recorded).ok();
-    let programs = options.builds.iter().map(|build| match build.command.first() {
+    let programs = options.builds.iter().map(|build| match build.program() {
         Some(word) => program_file(word),
         None => recorded.clone(),
     });
@@ -361,6 +361,7 @@ impl OneBuild<'_> {
         let OneBuild { options, tool, build, .. } = self;
         let directory = tempfile::tempdir().map_err(CountError::Directory)?;
         let padding = stack_shift_bytes.map(|bytes| (PADDING.into(), "x".repeat(bytes).into()));
+        let replay = options.demo.replay(&build.command);
         let replay = ReplayOptions {
             under: ToolOptions {
                 command: tool.command(directory.path()).into_iter().chain(simulation(options)).collect(),
@@ -368,9 +369,9 @@ impl OneBuild<'_> {
                 timed: false,
                 writes_to: Some(directory.path().to_owned()),
             },
-            environment: padding.into_iter().collect(),
+            environment: replay.environment.into_iter().chain(padding).collect(),
             stop: self.interrupt.map(Interrupt::flag),
-            ..options.demo.replay(build.command.clone())
+            ..replay
         };
         let (demo, name) = (&options.demo.path, &build.name);
         let report = prony_replay::replay(&replay, &mut |_| {}).map_err(|error| CountError::Replay {

@@ -22,6 +22,7 @@ use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Subject as Facts, Warmup};
 use serde_json::Value;
 
+use crate::command::split_variables;
 use crate::duet::on_cpu;
 use crate::options::circumstances;
 use crate::report::{Event, Round};
@@ -39,8 +40,15 @@ pub use profiled::{ProfileError, ProfiledBuilds};
 pub struct Build {
     /// Name of the build in reports and samples.
     pub name: String,
-    /// The program and its arguments.
+    /// The program and its arguments, with variables in front of it that are for this build.
     pub command: Vec<OsString>,
+}
+
+impl Build {
+    /// Word that names the program; `None` for the recorded command.
+    pub(crate) fn program(&self) -> Option<&OsString> {
+        split_variables(&self.command).1.first()
+    }
 }
 
 /// The demo that builds replay, and what it may use.
@@ -63,15 +71,17 @@ pub struct DemoSource {
 }
 
 impl DemoSource {
-    /// Options of a replay of the demo that measures `command`.
-    pub(crate) fn replay(&self, command: Vec<OsString>) -> ReplayOptions {
+    /// Options of a replay of the demo that measures `command`, with the variables in front of it.
+    pub(crate) fn replay(&self, command: &[OsString]) -> ReplayOptions {
+        let (environment, command) = split_variables(command);
         ReplayOptions {
+            environment,
             trust: TrustOptions { trusted: self.trusted, keep_variables: self.keep_variables.clone() },
             files: self.files.clone(),
             comparison: self.comparison.clone(),
             under: ToolOptions { command: self.under.clone(), timed: true, ..ToolOptions::default() },
             limits: self.limits,
-            ..ReplayOptions::to_measure(self.path.clone(), command)
+            ..ReplayOptions::to_measure(self.path.clone(), command.to_vec())
         }
     }
 }
@@ -191,7 +201,7 @@ pub struct DemoReport {
 /// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
-    let replays = options.builds.each_ref().map(|build| options.demo.replay(build.command.clone()));
+    let replays = options.builds.each_ref().map(|build| options.demo.replay(&build.command));
     let mut bench = Replays::new(options);
     let opened = Replayer::open(&replays[0]).map_err(|error| DemoEnded::Replay(0, error)).and_then(|a| {
         let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;

@@ -35,7 +35,7 @@ pub mod pyperf;
 pub mod shell;
 pub mod worker;
 
-pub use command::{CommandError, CommandLine, quoted};
+pub use command::{CommandError, CommandLine, Variables, assignments, quoted, split_variables};
 pub use demo::{
     Build, DemoEnded, DemoOptions, DemoReport, DemoSource, FrameKind, JudgedFrames, ProfileError, ProfiledBuilds,
     bench_demo, run_of_replay,

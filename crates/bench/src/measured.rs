@@ -135,7 +135,7 @@ impl Measured {
             }
             Measured::Demos(demos) => {
                 let builds = &demos.all.first()?.options.builds;
-                let file = |build: &Build| build.command.first().and_then(|word| program_file(word));
+                let file = |build: &Build| build.program().and_then(|word| program_file(word));
                 Some((builds.each_ref().map(|build| build.name.as_str()), builds.each_ref().map(file)))
             }
             Measured::Suite(_) | Measured::Layouts(_) => None,

@@ -331,7 +331,7 @@ pub struct ReplayArgs {
     /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Build to run, with its arguments [default: the recorded command]
+    /// Build to run, with its arguments, and variables in front of it [default: the recorded command]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 

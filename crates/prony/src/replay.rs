@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use prony_bench::CommandLine;
+use prony_bench::{CommandLine, split_variables};
 use prony_demo::tolerance::Rules;
 use prony_machine::Interrupt;
 use prony_replay::{
@@ -174,7 +174,8 @@ pub fn debug_hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
 
 /// Program and arguments of a decoder.
 fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
-    let command = CommandLine::split(text).map_err(|error| {
+    let words = CommandLine::words(text).map(|words| words.into_iter().map(OsString::from).collect());
+    let command = words.and_then(CommandLine::of_words).map_err(|error| {
         let failure = Failure::new(format!("cannot use the decoder: {error}"));
         failure.hint("--decoder takes a program and its arguments, such as 'python3 decoder.py'")
     })?;
@@ -200,10 +201,11 @@ pub fn tool(text: &str) -> Result<Vec<OsString>, Failure> {
 pub fn options(args: &ReplayArgs, rules: Option<Rules>, interrupt: &Interrupt) -> Result<ReplayOptions, Failure> {
     let decoder = args.comparison.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
     let under = args.execution.under.as_deref().map(tool).transpose()?.unwrap_or_default();
+    let (variables, command) = split_variables(&args.command);
     Ok(ReplayOptions {
         demo: args.demo.clone(),
-        command: args.command.clone(),
-        environment: args.execution.env.clone(),
+        command: command.to_vec(),
+        environment: args.execution.env.iter().cloned().chain(variables).collect(),
         repeat: args.repeat,
         comparison: ComparisonOptions { tolerance: rules, decoder },
         watchdog: args.execution.watchdog,

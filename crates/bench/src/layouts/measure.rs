@@ -10,7 +10,7 @@ use super::builds::Builds;
 use super::estimate::{Times, estimate};
 use super::rounds::{is_last, order, subject, times_of};
 use super::{Event, LayoutError, LayoutOptions, LayoutReport, LayoutsEnded, layout_name};
-use crate::command::CommandLine;
+use crate::command::{CommandLine, split_variables};
 use crate::context::RunContext;
 use crate::error::{Failed, MeasureError, Phase, Problem};
 use crate::options::{Options, Subject};
@@ -74,10 +74,11 @@ fn subjects(options: &LayoutOptions, builds: &Builds) -> Vec<Subject> {
                 false => word.into(),
             };
             let arguments: Vec<_> = side.words.iter().enumerate().map(word).collect();
-            let is_program = side.program_words.first() == Some(&0);
+            let (variables, arguments) = split_variables(&arguments);
+            let is_program = side.program_words.first() == Some(&variables.len());
             let program = if is_program { binary.path.clone() } else { whole.command.program.clone() };
             let mut subject = whole.clone();
-            subject.command = CommandLine { program, arguments };
+            subject.command = CommandLine { program, arguments: arguments.to_vec(), variables };
             subject.name = format!("{}, {}", whole.name, layout_name(layout));
             subject.parameters.insert("layout".to_owned(), layout.to_string());
             subject

@@ -113,7 +113,7 @@ impl<'a> Replays<'a> {
     }
 
     fn all(&mut self, seed: &mut Seed, events: &mut dyn FnMut(Event)) -> Result<(), LayoutsEnded> {
-        let commands = [self.demo.demo.replay(self.command(0)), self.demo.demo.replay(self.command(1))];
+        let commands = [self.demo.demo.replay(&self.command(0)), self.demo.demo.replay(&self.command(1))];
         let as_built = [self.layout(0, 0), self.layout(1, 0)];
         self.install(as_built[0])?;
         self.install(as_built[1])?;

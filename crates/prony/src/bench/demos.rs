@@ -1,5 +1,6 @@
 //! `prony bench --demo`: two builds, replay by replay and frame by frame.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
@@ -174,9 +175,12 @@ fn stretched(of: &str, pair_s: f64, budget_s: f64) -> String {
 }
 
 fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {
-    let command = CommandLine::split(text).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
+    let cannot = |error| Failure::new(format!("cannot replay: {error}"));
+    // A program that is not there is said to be so before anything is measured.
+    CommandLine::split(text).map_err(cannot)?;
     let name = args.command_name.get(place).cloned().unwrap_or_else(|| text.to_owned());
-    Ok(Build { name, command: command.arguments })
+    let words = CommandLine::words(text).map_err(cannot)?;
+    Ok(Build { name, command: words.into_iter().map(OsString::from).collect() })
 }
 
 #[cfg(test)]

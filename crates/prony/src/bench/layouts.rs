@@ -10,7 +10,7 @@ use prony_bench::layouts::{
     BuildOptions, DemoLayoutOptions, Event, LayoutError, LayoutOptions, LayoutReport, Layouts, LayoutsEnded, Needs,
     SEED_VARIABLE, Side, bench_demos_in_layouts, bench_layouts, link as link_in_order,
 };
-use prony_bench::{Build, CommandLine, DemoOptions, Measured, Subject, quoted};
+use prony_bench::{Build, CommandLine, DemoOptions, Measured, Subject, assignments, quoted, split_variables};
 use prony_machine::Interrupt;
 use prony_report::{layout_failure, layout_plan};
 
@@ -135,7 +135,8 @@ fn of(texts: &[String], place: usize) -> Option<&String> {
 
 fn side(args: &BenchArgs, place: usize, command: &str) -> Result<Side, Failure> {
     let words = CommandLine::words(command).map_err(|error| Failure::new(format!("cannot build: {error}")))?;
-    let program = of(&args.hooks.layouts.program, place).or(words.first()).cloned().unwrap_or_default();
+    let program =
+        of(&args.hooks.layouts.program, place).or(words.get(assignments(&words))).cloned().unwrap_or_default();
     let program_words: Vec<usize> = (0..words.len()).filter(|&word| words.get(word) == Some(&program)).collect();
     if program_words.is_empty() {
         let failure = Failure::new(format!("--program: `{command}` has no word `{program}`"));
@@ -160,9 +161,14 @@ fn side(args: &BenchArgs, place: usize, command: &str) -> Result<Side, Failure> 
 /// The command of a side. Its program need not be there before the first build.
 fn subject(args: &BenchArgs, place: usize, side: &Side) -> Result<Subject, Failure> {
     let arguments: Vec<OsString> = side.words.iter().map(OsString::from).collect();
+    let (variables, arguments) = split_variables(&arguments);
+    let arguments = arguments.to_vec();
     let command = match side.program_words.first() {
-        Some(0) => CommandLine { program: side.program.clone(), arguments },
-        _ => CommandLine::of_words(arguments).map_err(|error| Failure::new(format!("cannot measure: {error}")))?,
+        Some(&word) if word == variables.len() => CommandLine { program: side.program.clone(), arguments, variables },
+        _ => CommandLine {
+            variables,
+            ..CommandLine::of_words(arguments).map_err(|error| Failure::new(format!("cannot measure: {error}")))?
+        },
     };
     Ok(Subject {
         name: side.name.clone(),

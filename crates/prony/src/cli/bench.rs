@@ -46,7 +46,7 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
-    /// Commands to compare; A is the first
+    /// Commands to compare, each in one argument; A is the first. Variables may come first: 'GOGC=200 ./server'
     #[arg(value_name = "COMMAND", required_unless_present_any = ["python", "pyperf"])]
     pub commands: Vec<String>,
 

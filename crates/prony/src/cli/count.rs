@@ -35,7 +35,8 @@ pub struct CountArgs {
     /// Demo that every build replays
     #[arg(value_name = "DEMO")]
     pub demo: PathBuf,
-    /// Server commands, each in one argument; others are compared with the first [default: the recorded one]
+    /// Server commands, each in one argument, with variables in front: 'GOGC=200 ./server'; others are compared with the first
+    /// [default: the recorded one]
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// Replays of each build: what differs between them varies by itself

@@ -58,6 +58,7 @@ fn builds(args: &DebugArgs, command: &str) -> Result<ReplayArgs, Failure> {
     let split = CommandLine::split(command).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
     let mut replayed = args.replay();
     replayed.command = split.arguments;
+    replayed.execution.env.extend(split.variables);
     let demo = demo::open_quietly("debug", &args.demo)?;
     if let Some(cut) = demo.truncation().filter(|_| !args.allow_truncated) {
         return Err(Failure::truncated(&args.demo, cut));

@@ -297,6 +297,37 @@ fn a_build_that_answers_with_its_environment_has_no_stack_moved() {
 }
 
 #[test]
+fn variables_in_front_of_a_command_are_those_of_its_build() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-variables");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    // It answers whether a variable is there.
+    let server = compiled(&scratch, "counted_events.c", &["-DENVIRONMENT"]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    let [with, without] = ["PRONY_PADDING=1", "PRONY_OTHER='1 2'"].map(|set| format!("{set} {server} {port}"));
+    let plain = format!("{server} {port}");
+    let ran = |verb: &[&str], command: &[&str]| scratch.prony(&[verb, command].concat());
+    for (first, command, code) in [("PRONY_OTHER=1 2", &without, 0), ("PRONY_PADDING=1", &with, 1)] {
+        let replayed = ran(&["replay", "story.demo", "--"], &[first, &server, &port]);
+        assert_eq!(replayed.code, Some(code), "{replayed:?}");
+        for verb in [&["count", "story.demo", "--runs", "1"][..], &["bench", "--demo", "story.demo", "--runs", "2"]] {
+            let compared = ran(verb, &[&plain, command]);
+            // `getenv` passes one variable more.
+            assert_eq!(compared.code == Some(2), code != 0, "{compared:?}");
+            assert_eq!(compared.stderr.contains("diverged"), code != 0, "{compared:?}");
+        }
+    }
+    // Without a demo, too.
+    let compared = ran(&["bench", "--runs", "3"], &["A=1 sh -c 'test \"$A\" = 1'", "sh -c 'test -z \"$A\"'"]);
+    assert_ne!(compared.code, Some(2), "{compared:?}");
+    // Variables alone are no command.
+    let alone = ran(&["bench", "--demo", "story.demo"], &["A=1", &plain]);
+    assert!(alone.stderr.contains("`A=1`: command not found"), "{alone:?}");
+}
+
+#[test]
 fn several_messages_of_a_call_count_all_their_bytes() {
     let _turn = Turn::take();
     let scratch = Scratch::new("counts-messages");

@@ -86,11 +86,15 @@ impl Build {
     /// # Errors
     /// When the command is none.
     pub fn options(&self, demo: &str) -> Result<ReplayOptions, Failure> {
-        let command = match &self.command {
-            Some(text) => CommandLine::split(text).map_err(|error| missing(&error))?.arguments,
-            None => Vec::new(),
+        let (variables, command) = match &self.command {
+            Some(text) => {
+                let split = CommandLine::split(text).map_err(|error| missing(&error))?;
+                (split.variables, split.arguments)
+            }
+            None => Default::default(),
         };
-        let environment = self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let level = self.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        let environment = level.chain(variables).collect();
         let trust = TrustOptions { trusted: self.trust_demo, ..TrustOptions::default() };
         Ok(ReplayOptions { environment, trust, ..ReplayOptions::to_measure(demo.into(), command) })
     }
