@@ -14,13 +14,16 @@ use std::any::Any;
 use std::mem::replace;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Requests to Callgrind (`callgrind.h`).
+/// Requests to Valgrind (`valgrind.h`), and to Callgrind (`callgrind.h`).
 #[repr(usize)]
 #[derive(Clone, Copy)]
 enum Request {
     /// Whether Valgrind is there, which every tool of it answers.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     IsThere = 0x1001,
+    /// Translates code again before it runs the next time.
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    Discard = 0x1002,
     /// Writes what was collected, and forgets it.
     Dump = 0x4354_0000,
     /// Forgets what was collected.
@@ -35,11 +38,23 @@ pub fn is_by_valgrind() -> bool {
     request(Request::IsThere) != 0
 }
 
+/// The library has changed code that may have run: Valgrind, which trusts code of files to stay as it is, runs what is there now.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+pub fn code_has_changed(address: usize, bytes: usize) {
+    request_of(Request::Discard, [address, bytes]);
+}
+
 /// Makes a request to Valgrind; returns its answer. A processor runs the instructions without any effect, which is 0.
 #[inline(always)]
 fn request(which: Request) -> usize {
+    request_of(which, [0, 0])
+}
+
+/// Makes a request with its arguments.
+#[inline(always)]
+fn request_of(which: Request, [first, second]: [usize; 2]) -> usize {
     let mut answer = 0;
-    let arguments: [usize; 6] = [which as usize, 0, 0, 0, 0, 0];
+    let arguments: [usize; 6] = [which as usize, first, second, 0, 0, 0];
     // SAFETY: the sequence changes nothing but the flags, and under Valgrind the register of its answer.
     unsafe {
         #[cfg(target_arch = "x86_64")]

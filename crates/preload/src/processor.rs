@@ -18,6 +18,7 @@ mod detour;
 mod detour;
 mod registers;
 
+use super::collect;
 use super::player;
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
@@ -330,6 +331,7 @@ unsafe fn write(address: usize, bytes: &[u8]) -> bool {
         // SAFETY: the caller passes code that no thread runs yet, or one byte of it; it may be written to now.
         unsafe { (address as *mut u8).add(at).write_volatile(byte) };
     }
+    collect::code_has_changed(address, bytes.len());
     // SAFETY: as above.
     unsafe { libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_EXEC) == 0 }
 }

@@ -548,6 +548,8 @@ impl Environment {
         let mut withheld = Withheld::default();
         let mut variables: Vec<(OsString, OsString)> =
             header.environment.iter().map(|(name, value)| (regular::os(name), regular::os(value))).collect();
+        // What the user sets is neither withheld nor as it was recorded.
+        variables.retain(|(recorded, _)| options.environment.iter().all(|(name, _)| name != recorded));
         // A build of the user's own is found, and loads what it loads, as if the user had started it.
         let own = |name: &OsStr| std::env::var_os(name);
         let filter =
@@ -565,7 +567,7 @@ impl Environment {
             if name == "PATH" {
                 search = Some(value.clone());
             }
-            variables.retain(|(recorded, _)| recorded != name);
+            variables.retain(|(other, _)| other != name);
             variables.push((name.clone(), value.clone()));
         }
         Environment { variables, search, withheld }

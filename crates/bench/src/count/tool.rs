@@ -113,6 +113,8 @@ impl Tool {
         };
         let name = if self.counter == Counter::Own { NAME } else { "callgrind" };
         words.push(format!("--tool={name}").into());
+        // prony's own tool sees when code is made writable.
+        words.extend((name != NAME).then_some("--smc-check=all".into()));
         words.extend(flags.map(OsString::from));
         words.push(format!("--callgrind-out-file={}", output.join("%p.out").display()).into());
         words

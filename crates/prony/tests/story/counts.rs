@@ -327,6 +327,39 @@ fn variables_in_front_of_a_command_are_those_of_its_build() {
     assert!(alone.stderr.contains("`A=1`: command not found"), "{alone:?}");
 }
 
+/// Counts what was recorded by both tools, with code that is not what it was when it was translated.
+fn is_counted_by_both(scratch: &Scratch, command: &str) {
+    for tool in [&[][..], &["--callgrind"]] {
+        let counted = scratch.prony(&[&["count", "story.demo", command, "--runs", "1"], tool].concat());
+        assert_eq!(counted.code, Some(0), "{counted:?}");
+    }
+}
+
+#[test]
+fn a_server_that_rewrites_its_code_is_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-rewritten");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let server = compiled(&scratch, "rewritten.c", &[]);
+    record(&scratch, &Server::new([server.as_str(), &port]), |stop| ask(address, stop));
+    is_counted_by_both(&scratch, &format!("{server} {port}"));
+}
+
+#[test]
+fn a_plugin_that_reads_the_time_from_the_processor_is_counted() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-stamping");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let plugin = compiled(&scratch, "stamped.c", &["-shared", "-fPIC"]);
+    let server = compiled(&scratch, "stamping.c", &[]);
+    record(&scratch, &Server::new([server.as_str(), &port, &plugin]), |stop| ask(address, stop));
+    is_counted_by_both(&scratch, &format!("{server} {port} {plugin}"));
+}
+
 #[test]
 fn several_messages_of_a_call_count_all_their_bytes() {
     let _turn = Turn::take();

@@ -153,6 +153,7 @@ fn a_build_gets_the_loader_variables_of_the_user_who_names_it() {
         .arg("--");
     let set = command.args(attack.story.build("WORK=2000")).output().expect("prony starts");
     assert!(attack.marker.exists(), "{}", said(&set));
+    assert!(!said(&set).contains("not given to the build"), "it was: {}", said(&set));
     fs::remove_file(&attack.marker).expect("it was just made");
     // The library is loaded into prony, too.
     let replaced = run(Some(&library));

@@ -298,6 +298,42 @@ static void on_signal_handled(ThreadId id, Int signal)
     show(id);
 }
 
+/*--- Code that is rewritten ---*/
+
+/* The core's --smc-check: which translations look whether their code is still what was translated. 2 is all of them. */
+extern UInt VG_(clo_smc_check);
+#define CHECKED_ALL 2
+
+/* What the core calls itself behind a system call; that of the interface for tools is for requests alone. */
+extern void VG_(discard_translations)(Addr from, ULong bytes, const HChar *who);
+
+/* Code of files that is writable and executable now: it lies between these two. */
+static Addr rewritten_from = ~0UL, rewritten_to = 0;
+static UInt checked_before;
+
+/* The core trusts code of files to stay as it is. A server that makes it writable and leaves it executable rewrites it, as those do
+ * that patch a function of libc: while there is such code, all translations look. The loader makes code writable for a moment, to
+ * relocate it, and prony's library to set a breakpoint. */
+static void on_protect(Addr from, SizeT bytes, Bool reads, Bool writes, Bool executes)
+{
+    const NSegment *segment = VG_(am_find_nsegment)(from);
+    if (!segment || segment->kind != SkFileC)
+        return;
+    if (writes && executes) {
+        if (!rewritten_to)
+            checked_before = VG_(clo_smc_check);
+        VG_(clo_smc_check) = CHECKED_ALL;
+        if (from < rewritten_from)
+            rewritten_from = from;
+        if (from + bytes > rewritten_to)
+            rewritten_to = from + bytes;
+        VG_(discard_translations)(from, bytes, "prony: made writable");
+    } else if (from <= rewritten_from && rewritten_to && rewritten_to <= from + bytes) {
+        VG_(clo_smc_check) = checked_before;
+        rewritten_from = ~0UL, rewritten_to = 0;
+    }
+}
+
 /*--- The file ---*/
 
 static UInt parts = 0;
@@ -552,6 +588,7 @@ static void prepare(void)
     VG_(track_pre_thread_ll_exit)(on_exit);
     VG_(track_pre_deliver_signal)(on_signal);
     VG_(track_post_deliver_signal)(on_signal_handled);
+    VG_(track_change_mem_mprotect)(on_protect);
     /* A block is code that lies together, and each turn of a loop one block, as for Callgrind. */
     VG_(clo_vex_control).guest_chase = False;
     VG_(clo_vex_control).iropt_unroll_thresh = 0;
