@@ -284,7 +284,13 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     }
     let goes_on = (ended == Exit::Cut).then(|| goes_on(pid, interrupt, recording.end.by_disk.is_some()));
     let so_far = recording.so_far();
-    let mut report = match (recording.finish(ended, &state, options.pack, write), goes_on) {
+    let finish = || recording.finish(ended, &state, options.pack, write);
+    let finished = match &goes_on {
+        // What waits to be written may take a slow disk long.
+        Some(goes_on) => goes_on.meanwhile(finish),
+        None => finish(),
+    };
+    let mut report = match (finished, goes_on) {
         (Err(RecordError::Write { error, .. }), Some(goes_on)) => return Ok(so_far.broken(error, goes_on)),
         (finished, goes_on) => RecordReport { goes_on, ..finished? },
     };

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// A server that goes on after its recording, as a child of this process.
@@ -49,13 +50,7 @@ impl GoesOn {
             if let Some((_, signal)) = requests.next_if(|(at, _)| Instant::now() >= *at) {
                 kill_process(server, signal)?;
             }
-            while let Some(signal) = self.interrupt.take() {
-                match signal {
-                    SIGINT => kill_process(server, Signal::INT)?,
-                    SIGTERM => kill_process(server, Signal::TERM)?,
-                    _ => {}
-                }
-            }
+            self.pass_on(server)?;
             let mut watched = [PollFd::new(&process, PollFlags::IN)];
             // A signal ends the wait, unless it comes right before it.
             let second = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -73,11 +68,63 @@ impl GoesOn {
     }
 }
 
+impl GoesOn {
+    /// Passes SIGINT and SIGTERM on to it while `work` is done, which may wait for a disk.
+    pub(crate) fn meanwhile<T>(&self, work: impl FnOnce() -> T) -> T {
+        // Dropped when the work is done, also by a panic.
+        let (done, is_done) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // One that has ended is a child still, so that no other process has its number.
+                while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    let _ = Pid::from_raw(self.pid).map_or(Ok(()), |server| self.pass_on(server));
+                }
+            });
+            let _done = done;
+            work()
+        })
+    }
+
+    fn pass_on(&self, server: Pid) -> io::Result<()> {
+        while let Some(signal) = self.interrupt.take() {
+            match signal {
+                SIGINT => kill_process(server, Signal::INT)?,
+                SIGTERM => kill_process(server, Signal::TERM)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Time between looks at signals.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Exit code or signal of a process.
 pub(crate) fn exit_of(ended: ExitStatus) -> Exit {
     match (ended.code(), ended.signal()) {
         (Some(code), _) => Exit::Code(code),
         (None, Some(signal)) => Exit::Signal(signal),
         (None, None) => Exit::Cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_signal_is_passed_on_while_a_disk_is_waited_for() {
+        let mut server = Command::new("sleep").arg("1000").spawn().expect("sleep(1) is there");
+        let pid = i32::try_from(server.id()).expect("ids are small");
+        let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM]).expect("there are descriptors");
+        let goes_on = GoesOn::new(pid, interrupt, None);
+        let ended = goes_on.meanwhile(|| {
+            signal_hook::low_level::raise(SIGTERM).expect("a process may signal itself");
+            server.wait().expect("it was started")
+        });
+        assert_eq!(ended.signal(), Some(SIGTERM));
+        assert_eq!(goes_on.meanwhile(|| 7), 7);
     }
 }
