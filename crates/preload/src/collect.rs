@@ -138,6 +138,22 @@ pub fn resume(paused: Paused) {
     }
 }
 
+/// What the library does in a handler of its own. A handler begins with collecting on, whatever it has interrupted.
+pub fn in_handler<T>(run: impl FnOnce() -> T) -> T {
+    if !IS_ON.load(Ordering::Relaxed) {
+        return run();
+    }
+    let here = 0_u8;
+    // SAFETY: the block is the calling thread's own.
+    let paused_at = unsafe { replace(&mut (*thread::this()).paused_at, (&raw const here).addr()) };
+    request(Request::Toggle);
+    let value = run();
+    request(Request::Toggle);
+    // SAFETY: as above.
+    unsafe { (*thread::this()).paused_at = paused_at };
+    value
+}
+
 /// Code that the server has the library run: its instructions are collected.
 #[inline(always)]
 pub fn of_server<T>(run: impl FnOnce() -> T) -> T {

@@ -431,7 +431,7 @@ fn catch() {
 unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: called by the kernel for the trap's signal with details and context of this shape. Where the function that was left
     // for returns to stands on top of the stack.
-    unsafe {
+    collect::in_handler(|| unsafe {
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let address = Trap::of_process().raised_at(info, registers[registers::IP] as usize);
@@ -445,10 +445,10 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
             registers[registers::IP] = (stack as *const greg_t).read();
             registers[registers::SP] = stack + size_of::<greg_t>() as greg_t;
         } else {
-            handlers::pass_on(signal, info, context);
+            collect::of_server(|| handlers::pass_on(signal, info, context));
         }
         set_errno(before);
-    }
+    });
 }
 
 type Registers = registers::All;

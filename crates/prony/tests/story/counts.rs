@@ -327,11 +327,17 @@ fn variables_in_front_of_a_command_are_those_of_its_build() {
     assert!(alone.stderr.contains("`A=1`: command not found"), "{alone:?}");
 }
 
-/// Counts what was recorded by both tools, with code that is not what it was when it was translated.
+/// Counts what was recorded by both tools, with code that is not what it was when it was translated; counts repeat.
 fn is_counted_by_both(scratch: &Scratch, command: &str) {
     for tool in [&[][..], &["--callgrind"]] {
-        let counted = scratch.prony(&[&["count", "story.demo", command, "--runs", "1"], tool].concat());
+        let counted = scratch.prony(&[&["count", "story.demo", command, "--runs", "3", "--json"], tool].concat());
         assert_eq!(counted.code, Some(0), "{counted:?}");
+        let answer = counted.json();
+        let counts = answer["builds"][0]["instructions"].as_array().expect("a list");
+        assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        // What the library does in a handler of its own is not the server's.
+        let functions = answer["builds"][0]["functions"].as_array().expect("a list");
+        assert!(functions.iter().all(|one| one["symbol"] != "kill"), "{functions:?}");
     }
 }
 
