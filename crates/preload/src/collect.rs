@@ -139,6 +139,7 @@ pub fn resume(paused: Paused) {
 }
 
 /// What the library does in a handler of its own. A handler begins with collecting on, whatever it has interrupted.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn in_handler<T>(run: impl FnOnce() -> T) -> T {
     if !IS_ON.load(Ordering::Relaxed) {
         return run();
