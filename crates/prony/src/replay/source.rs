@@ -7,6 +7,7 @@ use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use prony_bench::split_variables;
 use prony_demo::Demo;
 use prony_profile::{SourceLine, lines_in_file};
 
@@ -15,7 +16,7 @@ pub fn objects<R: Read + Seek>(demo: &Demo<R>, command: &[OsString]) -> Vec<Path
     let recorded = demo.trailer().map(|trailer| trailer.objects.as_slice()).unwrap_or_default();
     let recorded = std::iter::once(&demo.header().executable).chain(recorded.iter().map(|object| &object.path));
     let recorded = recorded.map(|path| PathBuf::from(OsStr::from_bytes(path)));
-    command.first().map(PathBuf::from).into_iter().chain(recorded).collect()
+    split_variables(command).1.first().map(PathBuf::from).into_iter().chain(recorded).collect()
 }
 
 /// Adds what debug information says to places such as `server+0x1664`.
