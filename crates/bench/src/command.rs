@@ -63,6 +63,14 @@ impl CommandLine {
         if words.is_empty() { Err(CommandError::Empty) } else { Ok(words) }
     }
 
+    /// The words of the command, with its variables in front.
+    pub fn in_words(&self) -> Vec<String> {
+        let variable =
+            |(name, value): &(OsString, OsString)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy());
+        let word = |word: &OsString| word.to_string_lossy().into_owned();
+        self.variables.iter().map(variable).chain(self.arguments.iter().map(word)).collect()
+    }
+
     /// Gives `text` to a shell: a program and its own arguments, as `sh` or `bash --norc`.
     ///
     /// # Errors
@@ -160,6 +168,7 @@ mod tests {
         let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         assert_eq!(command.variables, [variable("A", "1"), variable("_b2", "x =y")]);
         assert_eq!(command.arguments, ["sh", "C=3"].map(OsString::from));
+        assert_eq!(command.in_words(), ["A=1", "_b2=x =y", "sh", "C=3"]);
         for program in ["2A=1 sh", "=1 sh", "a-b=1 sh", "A=1"] {
             let error = CommandLine::split(program).expect_err("it is the name of a program").to_string();
             let name = program.split(' ').next().unwrap_or_default();

@@ -282,7 +282,7 @@ pub fn benchmarks(subjects: &[Subject]) -> Vec<Benchmark> {
             benchmark.name = format!("{} ({times})", benchmark.name);
         }
         benchmark.subject = Some(Facts {
-            command: subject.command.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: subject.command.in_words(),
             build: build(subject),
             parameters: subject.parameters.clone(),
             ..Facts::default()
