@@ -98,29 +98,24 @@ impl CommandLine {
 /// Variables that the first words of a command set, as in `LC_ALL=C ./server`, and its other words. Words that are nothing but
 /// assignments are no command; the first of them is left as its program, which is not found.
 pub fn split_variables(words: &[OsString]) -> (Variables, &[OsString]) {
-    let number = assignments(words);
-    let (assigned, command) = words.split_at(number);
-    let split = |word: &OsString| {
-        let place = word.as_bytes().iter().position(|&byte| byte == b'=')?;
-        let (name, value) = word.as_bytes().split_at(place);
-        Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(value.get(1..)?).to_owned()))
-    };
-    (assigned.iter().filter_map(split).collect(), command)
+    let (assigned, command) = words.split_at(assignments(words));
+    let own = |(name, value): (&OsStr, &OsStr)| (name.to_owned(), value.to_owned());
+    (assigned.iter().filter_map(|word| assignment(word)).map(own).collect(), command)
 }
 
 /// Number of words in front of the program of a command that are assignments.
 pub fn assignments(words: &[impl AsRef<OsStr>]) -> usize {
-    let number = words.iter().take_while(|word| is_assignment(word.as_ref().as_bytes())).count();
+    let number = words.iter().take_while(|word| assignment(word.as_ref()).is_some()).count();
     if number == words.len() { 0 } else { number }
 }
 
-/// True for what a shell takes for an assignment.
-fn is_assignment(word: &[u8]) -> bool {
-    let name = word.split(|&byte| byte == b'=').next().unwrap_or_default();
+/// Name and value of what a shell takes for an assignment.
+fn assignment(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let mut parts = word.as_bytes().splitn(2, |&byte| byte == b'=');
+    let (name, value) = (parts.next()?, parts.next()?);
     let is_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
-    name.len() < word.len()
-        && name.first().is_some_and(is_first)
-        && name.iter().all(|byte| is_first(byte) || byte.is_ascii_digit())
+    let is_name = name.first().is_some_and(is_first) && name.iter().all(|byte| is_first(byte) || byte.is_ascii_digit());
+    is_name.then_some((OsStr::from_bytes(name), OsStr::from_bytes(value)))
 }
 
 /// Words as one line that a shell splits into the same words.

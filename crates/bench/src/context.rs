@@ -1,6 +1,6 @@
 //! The run context: what one run of a command needs, and the run itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -204,22 +204,21 @@ impl<'a> RunContext<'a> {
 
     fn environment(&self, subject: usize, randomization: &Randomization) -> Vec<(OsString, OsString)> {
         let mut environment = randomization.environment(&self.options.execution.environment);
-        for (name, value) in &self.options.subjects[subject].command.variables {
+        let mut set = |name: &OsStr, value: OsString| {
             environment.retain(|(other, _)| other != name);
-            environment.push((name.clone(), value.clone()));
-        }
-        let mut set = |name: &str, value: String| {
-            environment.retain(|(other, _)| other != name);
-            environment.push((name.into(), value.into()));
+            environment.push((name.to_owned(), value));
         };
-        set(worker::DESCRIPTOR_VARIABLE, process::EXTRA_DESCRIPTOR.to_string());
-        set(worker::MIN_TIME_VARIABLE, self.options.value_s_min.to_string());
+        for (name, value) in &self.options.subjects[subject].command.variables {
+            set(name, value.clone());
+        }
+        set(worker::DESCRIPTOR_VARIABLE.as_ref(), process::EXTRA_DESCRIPTOR.to_string().into());
+        set(worker::MIN_TIME_VARIABLE.as_ref(), self.options.value_s_min.to_string().into());
         if let Some(loops) = self.loops[subject] {
-            set(worker::LOOPS_VARIABLE, loops.to_string());
+            set(worker::LOOPS_VARIABLE.as_ref(), loops.to_string().into());
         }
         if let Some(repetitions) = self.repetitions {
-            set(worker::VALUES_VARIABLE, repetitions.values.to_string());
-            set(worker::WARMUPS_VARIABLE, repetitions.warmups.to_string());
+            set(worker::VALUES_VARIABLE.as_ref(), repetitions.values.to_string().into());
+            set(worker::WARMUPS_VARIABLE.as_ref(), repetitions.warmups.to_string().into());
         }
         environment
     }

@@ -175,12 +175,10 @@ fn stretched(of: &str, pair_s: f64, budget_s: f64) -> String {
 }
 
 fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {
-    let cannot = |error| Failure::new(format!("cannot replay: {error}"));
     // A program that is not there is said to be so before anything is measured.
-    CommandLine::split(text).map_err(cannot)?;
+    let command = CommandLine::split(text).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
     let name = args.command_name.get(place).cloned().unwrap_or_else(|| text.to_owned());
-    let words = CommandLine::words(text).map_err(cannot)?;
-    Ok(Build { name, command: words.into_iter().map(OsString::from).collect() })
+    Ok(Build { name, command: command.in_words().into_iter().map(OsString::from).collect() })
 }
 
 #[cfg(test)]
