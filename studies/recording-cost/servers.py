@@ -25,6 +25,8 @@ class Server:
     command: Callable
     # Gives a `Running` that many requests.
     load: Callable
+    # Of `prony record`.
+    flags: tuple = ()
 
 
 class Running:
@@ -38,7 +40,7 @@ class Running:
         self.demo = directory.with_suffix(".demo") if prony else None
         words = server.command(directory, self.port)
         if prony:
-            words = [str(prony), "record", "--force", "-o", str(self.demo), *flags, "--", *words]
+            words = [str(prony), "record", "--force", "-o", str(self.demo), *server.flags, *flags, "--", *words]
         self.log = open(directory.with_suffix(".log"), "w+")
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.recorder = self.process.pid if prony else None
@@ -188,6 +190,27 @@ def transactions(running):
     ran(*words, "-n", "-c", SESSIONS, "-t", TRANSACTIONS, "postgres")
 
 
+def node(_, port):
+    return [program("node", "nodejs"), str(HERE / "node.js"), str(port)]
+
+
+def java(directory, port):
+    # Without `nodelay`, head and body are two packets, and the second waits for an acknowledgement.
+    ran(program("javac", "openjdk-17-jdk-headless"), "-d", directory, HERE / "Pages.java")
+    return [program("java", "openjdk-17-jre-headless"), "-Dsun.net.httpserver.nodelay=true", "-cp", str(directory), "Pages", str(port)]
+
+
+# Loads until a just-in-time compiler has made what is run often.
+WARM_LOADS = 6
+
+
+def pages_when_warm(running):
+    if running.loads == 0:
+        for _ in range(WARM_LOADS):
+            pages(running)
+    pages(running)
+
+
 def redis(directory, port):
     path = program("redis-server", "redis-server")
     return [path, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(directory)]
@@ -207,5 +230,8 @@ SERVERS = [
     Server("tokio", PAGES, tokio, pages),
     Server("nginx", PAGES, nginx, pages),
     Server("postgresql", TRANSACTIONS * SESSIONS, postgres, transactions),
+    # Its workers are programs that it starts.
+    Server("node", PAGES, node, pages_when_warm, ("--follow-exec",)),
+    Server("java", PAGES, java, pages_when_warm),
     Server("redis", COMMANDS, redis, commands),
 ]

@@ -251,6 +251,8 @@ states! {
         Moving = 4,
         /// Recording: the baton. The thread may run on one CPU only, and on others again once it is awake.
         Moved = 5,
+        /// Replay: the end of a thread or a process that the server made, for real. How long that takes is unknown.
+        End = 6,
     }
 }
 

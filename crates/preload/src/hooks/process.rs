@@ -264,8 +264,10 @@ fn wait_for_replayed(recorded: pid_t, options: c_int) {
     // SAFETY: all zero is a valid answer.
     let mut info: siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | options & libc::WNOWAIT;
-    // SAFETY: the answer lives across the call.
-    while unsafe { libc::waitid(libc::P_PID, own as id_t, &mut info, options) } == -1 && errno() == libc::EINTR {}
+    player::wait_for_end(|| {
+        // SAFETY: the answer lives across the call.
+        while unsafe { libc::waitid(libc::P_PID, own as id_t, &mut info, options) } == -1 && errno() == libc::EINTR {}
+    });
     if options & libc::WNOWAIT == 0 {
         pids::forget(recorded);
     }

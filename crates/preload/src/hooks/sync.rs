@@ -320,7 +320,7 @@ unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_
             let answer = player::take(thread, op, -1);
             result = answer.code() as c_int;
             if result == 0 {
-                join();
+                player::wait_for_end(join);
             }
             player::done(thread, answer);
         }

@@ -49,7 +49,7 @@ pub use sync::{
     take_yield, wait_unrecorded,
 };
 use turns::{hold_turn, wait_turn};
-pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
+pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus, wait_for_end};
 pub use window::close;
 use window::{ALL_TURNS, has_next, place_of};
 

@@ -18,7 +18,7 @@ use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
 use crate::ending;
 use crate::state::{control, errno, leader, leader_index, set_errno};
 use crate::stuck::{LOOK, Stuck};
-use crate::thread::{PassThrough, Thread};
+use crate::thread::{self, PassThrough, Thread};
 use libc::cpu_set_t;
 use prony_channel::{self as channel, NO_CALL, NO_THREAD, NO_TURN, PROCESSES, Waiting, turn_entry};
 use prony_demo::Head;
@@ -220,6 +220,21 @@ pub unsafe fn let_others_in(thread: *mut Thread) {
     }
 }
 
+/// Waits for the end of a thread or a process that the calling thread's records say has ended. It keeps its turn however long that takes: what
+/// ends makes no call any more that could need one.
+pub fn wait_for_end<T>(wait: impl FnOnce() -> T) -> T {
+    // SAFETY: the block is the calling thread's own; its slot is one of the control area.
+    let slot = unsafe { (*thread::this()).slot.as_ref() };
+    if let Some(slot) = slot {
+        slot.waiting.store(Waiting::End, Ordering::SeqCst);
+    }
+    let value = wait();
+    if let Some(slot) = slot {
+        slot.waiting.store(Waiting::Nothing, Ordering::SeqCst);
+    }
+    value
+}
+
 /// Ends a turn and wakes the thread that has the next one.
 unsafe fn end_turn(thread: *mut Thread, turn: u64) {
     // SAFETY: the block is the calling thread's own; turns that were waited for have a place in the list.
@@ -273,9 +288,7 @@ fn slot_of<'a>(owner: u16) -> Option<&'a channel::Thread> {
 fn wake(owner: u16) {
     // SAFETY: the kernel takes the word for a name only.
     unsafe {
-        if let Some(slot) =
-            slot_of(owner).filter(|slot| slot.waiting.swap(Waiting::Nothing, Ordering::SeqCst) == Some(Waiting::Turn))
-        {
+        if let Some(slot) = slot_of(owner).filter(|slot| slot.waiting.acquire(Waiting::Turn, Waiting::Nothing)) {
             libc::syscall(libc::SYS_futex, slot.waiting.word().as_ptr(), libc::FUTEX_WAKE, 1);
         }
     }

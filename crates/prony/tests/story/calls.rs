@@ -203,3 +203,16 @@ fn a_build_that_passes_addresses_to_its_own_threads_is_identical() {
     same.assert_identical();
     assert_eq!(same.number("resynced"), 0, "{same}");
 }
+
+#[test]
+fn a_child_that_takes_long_over_its_end_keeps_the_order_of_threads() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("slow-child");
+    let address = free_address();
+    let server = Server::new([compiled(&scratch, "slow_child.c", &["-pthread"]), address.port().to_string()]);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| ask(address, stop));
+    assert_eq!(recording.code, 0, "{recording}");
+    let answer = replay(&scratch, &demo, &[], &[]);
+    answer.assert_identical();
+    assert_eq!(answer.number("overlapped"), 0, "{answer}");
+}
