@@ -192,7 +192,7 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
     unsafe {
         state::join(area, number_of(mark, &mut rest), known);
         let pid = libc::getpid();
-        slot().pid.store(pid, Ordering::Relaxed);
+        let is_first = slot().pid.swap(pid, Ordering::Relaxed) == 0;
         handover::note_process(pid);
         // A program that this process ran before may have had threads; their numbers stay taken.
         slot().threads.fetch_max(1, Ordering::Relaxed);
@@ -233,6 +233,8 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         begin_sharing();
         if spawned {
             hooks::begin_spawned(&logs);
+        } else if is_first || mode() == thread::REPLAYING {
+            hooks::begin_first();
         }
         hooks::begin_randomness();
         failures::begin();

@@ -137,6 +137,21 @@ impl Inherited {
         }
     }
 
+    /// Puts a stand-in there, in a replay, and enters it in the table of this program. A log is what standard output is. Numbers that are taken stay
+    /// what they are.
+    pub fn stand_in(self) {
+        if !is_free(self.fd) {
+            return;
+        }
+        if self.bits & u32::from(KIND) == Kind::Log as u32 {
+            // SAFETY: acts on descriptors alone; the number is free.
+            unsafe { libc::dup2(libc::STDOUT_FILENO, self.fd) };
+        } else {
+            stand_in(self.fd, StandIn::Other);
+        }
+        self.take_over();
+    }
+
     /// Both descriptor numbers, recorded and real.
     pub fn numbers(self) -> [i32; 2] {
         [self.fd, self.bits as i32]
@@ -207,7 +222,23 @@ pub fn found(list: &mut [Inherited; INHERITED_MAX], logs: &[[u64; 2]]) -> usize 
     list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
 }
 
-/// Number of descriptors of a spawned program that are examined.
+/// Fills `list` with the descriptors that the first program of a recording inherits beside the standard streams, and what they are; returns how
+/// many. Regular files are recorded, as standard input is: a replay knows no path of them. Directories stay files.
+pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
+    let logs = logs();
+    let theirs = (3..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
+    let open = theirs.filter_map(|fd| {
+        let status = status_of(fd).filter(|status| status.st_mode & libc::S_IFMT != libc::S_IFDIR)?;
+        let bits = match bits_of(fd, &status, &logs) {
+            0 => Kind::Recorded as u8,
+            bits => bits,
+        };
+        Some(Inherited { fd, bits: u32::from(bits) })
+    });
+    list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
+}
+
+/// Number of descriptors of a program that are examined at its start.
 const HIGHEST_INHERITED: i32 = 4096;
 
 /// Role and flags of a descriptor that this program inherited.

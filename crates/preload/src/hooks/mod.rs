@@ -30,7 +30,7 @@ mod wait;
 
 pub use file::redirect_standard_input;
 pub use identity::begin_randomness;
-pub use process::begin_spawned;
+pub use process::{begin_first, begin_spawned};
 
 use super::baton;
 use super::descriptors;

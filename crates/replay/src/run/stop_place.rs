@@ -117,7 +117,8 @@ impl StopSearch {
             return;
         }
         let starts = |op: Op| head.op == op as u16 && head.ret == 0;
-        if starts(Op::Exec) || starts(Op::ProgramStart) {
+        // The first program's start, which has no number, is where its memory begins.
+        if starts(Op::Exec) || starts(Op::ProgramStart) && head.aux != 0 {
             // What stood in memory is gone.
             self.first = None;
         } else if self.first.is_none() && head.order + count > stretch.from {
