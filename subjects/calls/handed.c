@@ -1,4 +1,4 @@
-/* Sends what it reads from the descriptors 7 and 8 that it is started with, and which of those below 16 are open.
+/* Sends what it reads from the descriptors 7 and 8 that it is started with, and which of those below 16 are open. Of 9 it reads the end.
  *
  *   handed
  */
@@ -14,6 +14,8 @@ int main(void) {
     ssize_t length = read(8, second, sizeof second - 1);
     must(length > 0, "read");
     second[length - 1] = 0;
+    char none;
+    must(read(9, &none, 1) == 0, "read of the end");
     struct stat status;
     must(fstat(7, &status) == 0, "fstat");
     int open = 0;

@@ -229,7 +229,10 @@ pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     let theirs = (3..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
     let open = theirs.filter_map(|fd| {
         let status = status_of(fd).filter(|status| status.st_mode & libc::S_IFMT != libc::S_IFDIR)?;
-        let bits = match bits_of(fd, &status, &logs) {
+        // SAFETY: only a query.
+        let is_read_only = unsafe { libc::fcntl(fd, libc::F_GETFL) } & libc::O_ACCMODE == libc::O_RDONLY;
+        // `/dev/null` may be standard output as well as something to read from.
+        let bits = match bits_of(fd, &status, if is_read_only { &[] } else { &logs }) {
             0 => Kind::Recorded as u8,
             bits => bits,
         };

@@ -721,8 +721,8 @@ unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut 
     }
 }
 
-/// Begins in the first program of a recording: what it was handed beside the standard streams belongs to the conversation, as they do. Nothing is recorded where
-/// there is nothing.
+/// Begins in the first program of a recording: what it was handed beside the standard streams belongs to the conversation, as they do. Where that is
+/// nothing, there is no record.
 pub fn begin_first() {
     // SAFETY: the block that `enter` returns is the calling thread's own, in a process that has one thread.
     unsafe {

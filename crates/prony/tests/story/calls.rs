@@ -224,7 +224,8 @@ fn what_a_server_is_handed_beside_its_standard_streams_is_recorded() {
     let server = compiled(&scratch, "handed.c", &[]);
     let [file, demo] = ["file", "x.demo"].map(|name| scratch.arg(name));
     std::fs::write(&file, "in a file\nmore\n").expect("the scratch directory is writable");
-    let script = r#"file=$1; shift; echo "through a pipe" | { exec 7<"$file" 8<&0 </dev/null; "$@"; }"#;
+    let script =
+        r#"file=$1; shift; echo "through a pipe" | { exec 7<"$file" 8<&0 9</dev/null </dev/null >/dev/null; "$@"; }"#;
     let mut shell = Command::new("sh");
     let prony = prony();
     shell.args(["-c", script, "sh", &file]).arg(prony.get_program()).args(["record", "-o", &demo, "--", &server]);
