@@ -217,27 +217,36 @@ pub fn logs() -> [[u64; 2]; 2] {
 /// Fills `list` with the descriptors of a program that was spawned, and what they are; `logs`: identities of what is a log.
 /// Returns how many.
 pub fn found(list: &mut [Inherited; INHERITED_MAX], logs: &[[u64; 2]]) -> usize {
-    let theirs = (0..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
-    let open = theirs.filter_map(|fd| Some(Inherited { fd, bits: u32::from(bits_of(fd, &status_of(fd)?, logs)) }));
-    list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
+    examine(list, 0, |fd, status| Some(bits_of(fd, status, logs)))
 }
 
 /// Fills `list` with the descriptors that the first program of a recording inherits beside the standard streams, and what they are; returns how
 /// many. Regular files are recorded, as standard input is: a replay knows no path of them. Directories stay files.
 pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     let logs = logs();
-    let theirs = (3..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
-    let open = theirs.filter_map(|fd| {
-        let status = status_of(fd).filter(|status| status.st_mode & libc::S_IFMT != libc::S_IFDIR)?;
+    examine(list, 3, |fd, status| {
+        if status.st_mode & libc::S_IFMT == libc::S_IFDIR {
+            return None;
+        }
         // SAFETY: only a query.
         let is_read_only = unsafe { libc::fcntl(fd, libc::F_GETFL) } & libc::O_ACCMODE == libc::O_RDONLY;
         // `/dev/null` may be standard output as well as something to read from.
-        let bits = match bits_of(fd, &status, if is_read_only { &[] } else { &logs }) {
-            0 => Kind::Recorded as u8,
-            bits => bits,
-        };
-        Some(Inherited { fd, bits: u32::from(bits) })
-    });
+        match bits_of(fd, status, if is_read_only { &[] } else { &logs }) {
+            0 => Some(Kind::Recorded as u8),
+            bits => Some(bits),
+        }
+    })
+}
+
+/// Fills `list` with what is open from the number `lowest` on and not the library's own; `bits` says what that is, `None` to leave it out. Returns how
+/// many.
+fn examine(
+    list: &mut [Inherited; INHERITED_MAX],
+    lowest: i32,
+    bits: impl Fn(i32, &libc::stat64) -> Option<u8>,
+) -> usize {
+    let theirs = (lowest..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
+    let open = theirs.filter_map(|fd| Some(Inherited { fd, bits: u32::from(bits(fd, &status_of(fd)?)?) }));
     list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
 }
 

@@ -19,6 +19,7 @@ mod raw_i386;
 mod reported;
 mod signal;
 mod socket;
+mod start;
 mod status;
 mod sync;
 mod temporary;
@@ -30,7 +31,7 @@ mod wait;
 
 pub use file::redirect_standard_input;
 pub use identity::begin_randomness;
-pub use process::{begin_first, begin_spawned};
+pub use start::{begin_first, begin_spawned};
 
 use super::baton;
 use super::descriptors;

@@ -721,54 +721,6 @@ unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut 
     }
 }
 
-/// Begins in the first program of a recording: what it was handed beside the standard streams belongs to the conversation, as they do. Where that is
-/// nothing, there is no record.
-pub fn begin_first() {
-    // SAFETY: the block that `enter` returns is the calling thread's own, in a process that has one thread.
-    unsafe {
-        let (thread, recording) = enter();
-        let mut inherited = [Inherited::default(); INHERITED_MAX];
-        if recording {
-            let count = descriptors::handed(&mut inherited);
-            if count > 0 {
-                let list = Piece::some(PartKind::Value, inherited.as_ptr().cast(), count * size_of::<Inherited>());
-                recorder::emit(thread, Op::ProgramStart, -1, 0, 0, &[list]);
-            }
-            inherited[..count].iter().for_each(|one| one.take_over());
-        } else if let Some(answer) = player::take_if_next(thread, Op::ProgramStart) {
-            let room = size_of_val(&inherited);
-            let count = answer.fill(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
-            player::done(thread, answer);
-            inherited[..count].iter().for_each(|one| one.stand_in());
-        }
-        leave(thread);
-    }
-}
-
-/// Begins in a program that was spawned: its descriptors are those that it found in the recording. `logs`: identities of those of
-/// its parent that are logs.
-pub fn begin_spawned(logs: &[[u64; 2]]) {
-    // SAFETY: the block that `enter` returns is the calling thread's own, in a process that has one thread.
-    unsafe {
-        let (thread, recording) = enter();
-        let mut inherited = [Inherited::default(); INHERITED_MAX];
-        let count;
-        if recording {
-            count = descriptors::found(&mut inherited, logs);
-            let list = Piece::some(PartKind::Value, inherited.as_ptr().cast(), count * size_of::<Inherited>());
-            recorder::emit(thread, Op::ProgramStart, -1, state::index() + 1, 0, &[list]);
-        } else {
-            let answer = player::take(thread, Op::ProgramStart, -1);
-            let room = size_of_val(&inherited);
-            count = answer.fill(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
-            player::done(thread, answer);
-            descriptors::close_all_but(&inherited[..count]);
-        }
-        inherited[..count].iter().for_each(|one| one.take_over());
-        leave(thread);
-    }
-}
-
 /// `system`, made of calls that are recorded: the signals of the terminal are the command's, and its end is this call's to see.
 unsafe fn system_followed(command: *const c_char) -> c_int {
     // SAFETY: the caller passes a C string; all that the calls use lives across them. All zero is a valid action.
