@@ -528,6 +528,7 @@ impl<'a> Claim<'a> {
     fn executed(&self) -> Checked {
         const RECORDED: u32 = 1;
         const LOG: u32 = 2;
+        const COPIED: u32 = 0x40;
         self.returns(0)?;
         self.process_index()?;
         let value = self.first(PartKind::Value);
@@ -536,9 +537,10 @@ impl<'a> Claim<'a> {
         let mut words = words(value);
         while let (Some(fd), Some(bits)) = (words.next(), words.next()) {
             self.descriptor(i64::from(fd as i32))?;
-            let is_file = self.op == Op::ProgramStart && bits == 0;
+            let is_file = bits == 0 || self.op == Op::ProgramStart && bits == COPIED;
             let known = is_file || bits < 32 && [RECORDED, LOG].contains(&(bits & 3));
-            self.expect("descriptor", known, || "recorded or a log".to_owned(), || format!("bits {bits:#x}"))?;
+            let expected = || "recorded, a log or a file".to_owned();
+            self.expect("descriptor", known, expected, || format!("bits {bits:#x}"))?;
         }
         Ok(())
     }

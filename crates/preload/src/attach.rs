@@ -228,7 +228,6 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         on_exit(at_exit, null_mut());
         forks::watch();
         slot().state.store(ProcessState::Running, Ordering::Release);
-        hooks::redirect_standard_input();
         attach_thread(0);
         begin_sharing();
         if spawned {
@@ -236,6 +235,7 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         } else if is_first || mode() == thread::REPLAYING {
             hooks::begin_first();
         }
+        hooks::redirect_standard_input();
         hooks::begin_randomness();
         failures::begin();
         objects::watch();

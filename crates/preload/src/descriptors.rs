@@ -24,6 +24,11 @@ const KIND: u8 = 0x03;
 const NONBLOCKING: u8 = 0x04;
 const DATAGRAM: u8 = 0x08;
 const INTERNAL: u8 = 0x10;
+/// Only in the list of what the first program is handed: a file whose content the recording holds.
+const COPIED: u8 = 0x40;
+
+/// Largest file that a server is handed of which the recording holds the content.
+pub const COPIED_BYTES: usize = 16 << 20;
 
 /// Number of descriptors that can be followed.
 const DESCRIPTORS: usize = prony_demo::DESCRIPTORS as usize;
@@ -132,9 +137,11 @@ impl Inherited {
     /// Enters it in the table of this program.
     pub fn take_over(self) {
         take_over(self.fd, self.bits as i32);
-        if self.bits & u32::from(KIND) == Kind::File as u32 {
-            set(self.fd, Kind::File);
-        }
+    }
+
+    /// Its number if it is a file whose content the recording holds.
+    pub fn copied(self) -> Option<i32> {
+        (self.bits & u32::from(COPIED) != 0).then_some(self.fd)
     }
 
     /// Puts a stand-in there, in a replay, and enters it in the table of this program. A log is what standard output is. Numbers that are taken stay
@@ -161,12 +168,13 @@ impl Inherited {
 /// Descriptors that a program may hand on to the next one; those beyond are files to it.
 pub const INHERITED_MAX: usize = 256;
 
-/// Fills `list` with the recorded descriptors that the next program of this process inherits; returns how many.
+/// Fills `list` with the recorded descriptors that the next program of this process inherits, and with standard input if that is a file; returns how
+/// many.
 pub fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     let mut count = 0;
     for fd in 0..=HIGHEST.load(Ordering::Relaxed) {
         let bits = entry(fd).map_or(0, |entry| entry.load(Ordering::Relaxed));
-        if count < INHERITED_MAX && [Kind::Recorded, Kind::Log].contains(&kind(fd)) && !closes_on_exec(fd) {
+        if count < INHERITED_MAX && (is_answered(fd) || fd == 0 && kind(fd) == Kind::File) && !closes_on_exec(fd) {
             list[count] = Inherited { fd, bits: u32::from(bits) };
             count += 1;
         }
@@ -217,35 +225,36 @@ pub fn logs() -> [[u64; 2]; 2] {
 /// Fills `list` with the descriptors of a program that was spawned, and what they are; `logs`: identities of what is a log.
 /// Returns how many.
 pub fn found(list: &mut [Inherited; INHERITED_MAX], logs: &[[u64; 2]]) -> usize {
-    examine(list, 0, |fd, status| Some(bits_of(fd, status, logs)))
+    examine(list, |fd, status| Some(bits_of(fd, status, logs)))
 }
 
 /// Fills `list` with the descriptors that the first program of a recording inherits beside the standard streams, and what they are; returns how
-/// many. Regular files are recorded, as standard input is: a replay knows no path of them. Directories stay files.
+/// many. A regular file that can be read stays a file, as one that the server opens, and is copied, standard input too: a replay knows no path of it. One that is
+/// too large, or can only be written, is recorded. Directories stay files.
 pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     let logs = logs();
-    examine(list, 3, |fd, status| {
-        if status.st_mode & libc::S_IFMT == libc::S_IFDIR {
+    examine(list, |fd, status| {
+        let form = status.st_mode & libc::S_IFMT;
+        if form == libc::S_IFDIR {
             return None;
         }
         // SAFETY: only a query.
-        let is_read_only = unsafe { libc::fcntl(fd, libc::F_GETFL) } & libc::O_ACCMODE == libc::O_RDONLY;
+        let access = unsafe { libc::fcntl(fd, libc::F_GETFL) } & libc::O_ACCMODE;
         // `/dev/null` may be standard output as well as something to read from.
-        match bits_of(fd, status, if is_read_only { &[] } else { &logs }) {
+        let bits = bits_of(fd, status, if access == libc::O_RDONLY { &[] } else { &logs });
+        let is_small = u64::try_from(status.st_size).is_ok_and(|size| size <= COPIED_BYTES as u64);
+        match bits {
+            0 if form == libc::S_IFREG && access != libc::O_WRONLY && is_small && ![1, 2].contains(&fd) => Some(COPIED),
+            _ if fd < 3 => None,
             0 => Some(Kind::Recorded as u8),
             bits => Some(bits),
         }
     })
 }
 
-/// Fills `list` with what is open from the number `lowest` on and not the library's own; `bits` says what that is, `None` to leave it out. Returns how
-/// many.
-fn examine(
-    list: &mut [Inherited; INHERITED_MAX],
-    lowest: i32,
-    bits: impl Fn(i32, &libc::stat64) -> Option<u8>,
-) -> usize {
-    let theirs = (lowest..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
+/// Fills `list` with what is open and not the library's own; `bits` says what that is, `None` to leave it out. Returns how many.
+fn examine(list: &mut [Inherited; INHERITED_MAX], bits: impl Fn(i32, &libc::stat64) -> Option<u8>) -> usize {
+    let theirs = (0..HIGHEST_INHERITED).filter(|&fd| kind(fd) != Kind::Own);
     let open = theirs.filter_map(|fd| Some(Inherited { fd, bits: u32::from(bits(fd, &status_of(fd)?)?) }));
     list.iter_mut().zip(open).map(|(place, inherited)| *place = inherited).count()
 }
@@ -289,7 +298,9 @@ pub fn close_all_but(list: &[Inherited]) {
 
 /// The program before this one handed a descriptor on.
 pub fn take_over(fd: i32, bits: i32) {
-    if let Some(entry) = entry(fd).filter(|_| bits & i32::from(KIND) != 0) {
+    if bits & i32::from(KIND) == Kind::File as i32 {
+        set(fd, Kind::File);
+    } else if let Some(entry) = entry(fd) {
         entry.store(bits as u8, Ordering::Relaxed);
         HIGHEST.fetch_max(fd, Ordering::Relaxed);
     }

@@ -231,6 +231,10 @@ fn processes_and_signals_have_numbers_and_statuses_that_a_kernel_gives() {
     refused(Op::Spawn, 0, -1, 0, &[(Value, &(-1_i32).to_le_bytes())]);
     refused(Op::Exec, 0, -1, 1, &[(Value, &ready(&[(5, 3)]))]);
     refused(Op::Exec, 0, -1, 1, &[(Value, &ready(&[(1001, 1)]))]);
+    refused(Op::Exec, 0, -1, 1, &[(Value, &ready(&[(7, 0x40)]))]);
+    assert_eq!(check(Op::ProgramStart, 0, -1, 0, &[(Value, &ready(&[(0, 0x40), (7, 0), (8, 1)]))]), Ok(()));
+    refused(Op::ProgramStart, 0, -1, 0, &[(Value, &ready(&[(1001, 0x40)]))]);
+    refused(Op::ProgramStart, 0, -1, 0, &[(Value, &ready(&[(7, 0x41)]))]);
     refused(Op::ThreadCreate, 0, -1, 0x1_0000, &[]);
     refused(Op::Sysconf, 1 << 40, -1, 84, &[]);
     refused(Op::Getcpu, 1 << 20, -1, 0, &[]);

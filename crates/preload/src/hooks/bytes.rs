@@ -1,7 +1,7 @@
 //! Hooks that read and write descriptors. Ordinary files go straight to the kernel; what is written to the inherited
 //! output is a log.
 
-use super::super::descriptors::{Kind, is_recorded, kind};
+use super::super::descriptors::{Kind, is_answered, is_recorded, kind};
 use super::super::failures::at_descriptor;
 use super::super::going_on::is_over;
 use super::super::notes;
@@ -255,6 +255,22 @@ hooks! {
                 moved(Op::Splice, to, count, || real::splice(from, from_at, to, to_at, count, flags))
             }
         }
+    }
+
+    /// Between files alone: the server copies by reading and writing instead, as it does between file systems.
+    fn copy_file_range(
+        from: c_int,
+        from_at: *mut i64,
+        to: c_int,
+        to_at: *mut i64,
+        count: size_t,
+        flags: libc::c_uint,
+    ) -> ssize_t {
+        if is_answered(from) || is_answered(to) {
+            set_errno(libc::EXDEV);
+            return -1;
+        }
+        at_descriptor(c"copy_file_range", to, real::copy_file_range(from, from_at, to, to_at, count, flags))
     }
 
     fn tee(from: c_int, to: c_int, count: size_t, flags: libc::c_uint) -> ssize_t {

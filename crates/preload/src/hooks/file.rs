@@ -14,7 +14,7 @@ use super::super::report;
 use super::super::returned;
 use super::super::sharing;
 use super::super::state::{errno, outcome, set_errno, threaded};
-use super::super::thread::PassThrough;
+use super::super::thread::{PassThrough, Thread};
 use super::super::vetted;
 use super::super::widths::plain::off_t;
 use super::pid::made_at;
@@ -146,7 +146,7 @@ unsafe fn device(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
 }
 
 /// Kernel files larger than this are cut in the recording, and the server sees them cut.
-const SNAPSHOT_BYTES: usize = 16 << 20;
+const SNAPSHOT_BYTES: usize = descriptors::COPIED_BYTES;
 
 /// A file in memory with this content, under the number `at`.
 fn in_memory(content: &[u8], at: c_int) {
@@ -170,6 +170,32 @@ fn in_memory(content: &[u8], at: c_int) {
     }
 }
 
+/// Records what is in a file that the server was handed, and where it is read on.
+pub(super) unsafe fn record_content(thread: *mut Thread, fd: c_int) {
+    // SAFETY: the caller passes its own block. The content lives until the record is written.
+    unsafe {
+        let content = ReadWhole::by(|to, room, before| libc::pread64(fd, to, room, before as i64));
+        let place = u32::try_from(libc::lseek64(fd, 0, libc::SEEK_CUR)).unwrap_or(0);
+        let piece = Piece::Bytes(PartKind::Value, content.start, content.length);
+        recorder::emit(thread, Op::Snapshot, -1, place, i64::from(fd), &[piece]);
+    }
+}
+
+/// Puts a file with what was recorded under that number.
+pub(super) unsafe fn replay_content(thread: *mut Thread, fd: c_int) {
+    // SAFETY: the caller passes its own block; acts on a descriptor that nothing of the build has.
+    unsafe {
+        let answer = player::take(thread, Op::Snapshot, -1);
+        // Something that the replay was started with may have the number: it is not the server's.
+        if descriptors::kind(fd) != Kind::File {
+            answer.expect_free(fd);
+        }
+        in_memory(answer.part(PartKind::Value, 0), fd);
+        libc::lseek64(fd, i64::from(answer.aux()), libc::SEEK_SET);
+        player::done(thread, answer);
+    }
+}
+
 unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own, and `kind_of` has looked at the path, which
     // is a C string. The content lives until the record is written.
@@ -179,7 +205,8 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
         if recording {
             fd = real();
             let errno = errno();
-            let content = if fd >= 0 { ReadWhole::of(fd) } else { ReadWhole::EMPTY };
+            let read = |to, room, _| libc::read(fd, to, room);
+            let content = if fd >= 0 { ReadWhole::by(read) } else { ReadWhole::EMPTY };
             let pieces = [Piece::path(path), Piece::Bytes(PartKind::Value, content.start, content.length)];
             let ret = outcome(fd as isize);
             if fd >= 0 && !content.readable {
@@ -252,7 +279,8 @@ struct ReadWhole {
 impl ReadWhole {
     const EMPTY: ReadWhole = ReadWhole { start: std::ptr::null(), length: 0, readable: true };
 
-    fn of(fd: c_int) -> ReadWhole {
+    /// What `read` reads, which is given a place, how much room is there, and how much was read before.
+    fn by(read: impl Fn(*mut c_void, usize, usize) -> ssize_t) -> ReadWhole {
         // SAFETY: a fresh mapping, of which no more is written than it has.
         unsafe {
             let room = libc::mmap(
@@ -270,7 +298,7 @@ impl ReadWhole {
             let mut readable = true;
             while length < SNAPSHOT_BYTES {
                 // Files below /proc/sys have an error for more than 4 MiB.
-                match libc::read(fd, room.byte_add(length), (SNAPSHOT_BYTES - length).min(1 << 20)) {
+                match read(room.byte_add(length), (SNAPSHOT_BYTES - length).min(1 << 20), length) {
                     0 => break,
                     -1 if errno() == libc::EINTR => {}
                     -1 => {
@@ -380,8 +408,11 @@ unsafe extern "C" {
 /// The stream that was `stdin` before.
 static OWN_INPUT: AtomicPtr<FILE> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Lets what libc reads by itself from standard input pass the hook of `read`.
+/// Lets what libc reads by itself from standard input pass the hook of `read`, if that is recorded.
 pub fn redirect_standard_input() {
+    if !is_recorded(0) {
+        return;
+    }
     // SAFETY: runs before `main`, on the only thread.
     unsafe {
         OWN_INPUT.store(stdin, Ordering::Relaxed);

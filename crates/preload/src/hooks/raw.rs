@@ -162,6 +162,7 @@ by_function! {
     SYS_capget capget c_int;
     SYS_capset capset c_int;
     SYS_execve execve c_int;
+    SYS_copy_file_range copy_file_range c_long;
     SYS_read read c_long;
     SYS_write write c_long;
     SYS_readv readv c_long;
@@ -481,7 +482,6 @@ const HARMLESS: &[c_long] = &[
     libc::SYS_arch_prctl,
     libc::SYS_brk,
     libc::SYS_clock_getres,
-    libc::SYS_copy_file_range,
     libc::SYS_exit,
     #[cfg(target_pointer_width = "64")]
     libc::SYS_fadvise64,

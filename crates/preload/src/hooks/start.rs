@@ -5,11 +5,12 @@ use super::super::player::{self, CallResult};
 use super::super::recorder::{self, Piece};
 use super::super::state;
 use super::super::thread::Thread;
+use super::file::{record_content, replay_content};
 use super::{enter, leave};
 use prony_demo::{Op, PartKind};
 
-/// Begins in the first program of a recording: what it was handed beside the standard streams belongs to the conversation, as they do. Where that is
-/// nothing, there is no record.
+/// Begins in the first program of a recording: what it was handed beside the standard streams belongs to the conversation, as they do, and the recording holds
+/// the content of a file that it was handed. Where there is nothing of both, there is no record.
 pub fn begin_first() {
     // SAFETY: the block that `enter` returns is the calling thread's own, in a process that has one thread.
     unsafe {
@@ -20,10 +21,20 @@ pub fn begin_first() {
             if count > 0 {
                 record_start(thread, 0, &inherited[..count]);
             }
-            inherited[..count].iter().for_each(|one| one.take_over());
+            for one in &inherited[..count] {
+                if let Some(file) = one.copied() {
+                    record_content(thread, file);
+                }
+                one.take_over();
+            }
         } else if let Some(answer) = player::take_if_next(thread, Op::ProgramStart) {
             let count = replay_start(thread, answer, &mut inherited);
-            inherited[..count].iter().for_each(|one| one.stand_in());
+            for one in &inherited[..count] {
+                match one.copied() {
+                    Some(file) => replay_content(thread, file),
+                    None => one.stand_in(),
+                }
+            }
         }
         leave(thread);
     }
