@@ -12,7 +12,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d6");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d7");
 
 states! {
     /// Task of the library in this server.
@@ -148,6 +148,8 @@ pub struct Control {
     pub moves_barred: AtomicU32,
     /// Recording: threads that sleep for a baton, each in the list of its leader's index modulo [`SLEEPER_LISTS`].
     pub sleepers: [Sleepers; SLEEPER_LISTS],
+    /// Recording: clients read the answers of the server from its standard output.
+    pub answers_on_output: Flag,
 }
 
 /// Digest of the arguments of a program, without its name (FNV-1a).
@@ -156,7 +158,7 @@ pub fn digest_of_arguments<'a>(arguments: impl IntoIterator<Item = &'a [u8]>) ->
     bytes.fold(0xcbf2_9ce4_8422_2325, |digest: u64, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-layout!(Control, 4291904, {
+layout!(Control, 4291968, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
@@ -166,7 +168,7 @@ layout!(Control, 4291904, {
     under_tool: 3977352, own_state_failed: 3977356, program: 3977360, script: 3981456, halt: 3985552, collects: 3985640,
     dumps_frames: 3985644, written: 3985648, calls_used: 3989744, calls: 3989752,
     arguments: 4026616, programs: 4026624, checkpoints: 4288768, moves_barred: 4289840,
-    sleepers: 4289856,
+    sleepers: 4289856, answers_on_output: 4291904,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

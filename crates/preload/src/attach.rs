@@ -235,7 +235,7 @@ unsafe fn attach(area: &'static Control, known: channel::Mode, mark: *const c_ch
         } else if is_first || mode() == thread::REPLAYING {
             hooks::begin_first();
         }
-        hooks::redirect_standard_input();
+        hooks::redirect_standard_streams();
         hooks::begin_randomness();
         failures::begin();
         objects::watch();
@@ -277,6 +277,7 @@ unsafe extern "C" {
 }
 
 extern "C" fn at_exit(status: c_int, _argument: *mut c_void) {
+    hooks::flush_streams();
     let paused = collect::pause();
     exiting(status);
     collect::resume(paused);

@@ -145,9 +145,9 @@ impl Inherited {
     }
 
     /// Puts a stand-in there, in a replay, and enters it in the table of this program. A log is what standard output is. Numbers that are taken stay
-    /// what they are.
+    /// what they are, but for standard output.
     pub fn stand_in(self) {
-        if !is_free(self.fd) {
+        if !is_free(self.fd) && self.fd != libc::STDOUT_FILENO {
             return;
         }
         if self.bits & u32::from(KIND) == Kind::Log as u32 {
@@ -230,8 +230,12 @@ pub fn found(list: &mut [Inherited; INHERITED_MAX], logs: &[[u64; 2]]) -> usize 
 
 /// Fills `list` with the descriptors that the first program of a recording inherits beside the standard streams, and what they are; returns how
 /// many. A regular file that can be read stays a file, as one that the server opens, and is copied, standard input too: a replay knows no path of it. One that is
-/// too large, or can only be written, is recorded. Directories stay files.
+/// too large, or can only be written, is recorded. Directories stay files. Standard output is among them where clients read it.
 pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
+    let answers = super::state::control().answers_on_output.load(Ordering::Relaxed);
+    if answers {
+        set(libc::STDOUT_FILENO, Kind::Recorded);
+    }
     let logs = logs();
     examine(list, |fd, status| {
         let form = status.st_mode & libc::S_IFMT;
@@ -245,7 +249,7 @@ pub fn handed(list: &mut [Inherited; INHERITED_MAX]) -> usize {
         let is_small = u64::try_from(status.st_size).is_ok_and(|size| size <= COPIED_BYTES as u64);
         match bits {
             0 if form == libc::S_IFREG && access != libc::O_WRONLY && is_small && ![1, 2].contains(&fd) => Some(COPIED),
-            _ if fd < 3 => None,
+            _ if fd < 3 && !(answers && fd == libc::STDOUT_FILENO) => None,
             0 => Some(Kind::Recorded as u8),
             bits => Some(bits),
         }

@@ -208,6 +208,7 @@ Examples:
   prony record -o match.demo --for 30s -- ./server +map dm1
   prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
   prony record --check -o try.demo --for 10s -- ./server
+  prony record --stdio -o edit.demo -- clangd       started by an editor in place of clangd
   prony record --stop match.demo                    the demo is complete, and its server goes on
 
 The recording ends when the server exits, after --for, or on Ctrl-C, which reaches the server as usual; the demo is closed
@@ -232,9 +233,8 @@ pub struct RecordArgs {
     /// Stop the server after this time: 30s, 500ms, 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
-    /// Stop it by writing this text to its standard input instead of sending SIGTERM, for servers with a console: 'quit\n'
-    #[arg(long, value_name = "TEXT", requires = "limit", value_parser = unescaped)]
-    pub end_input: Option<Text>,
+    #[command(flatten)]
+    pub streams: StreamArgs,
     /// Server command and its arguments
     #[arg(last = true, required_unless_present = "stop", value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -273,6 +273,18 @@ impl RecordArgs {
     pub fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new(""))
     }
+}
+
+/// The server's standard input and output.
+#[derive(Debug, Args)]
+pub struct StreamArgs {
+    /// Stop it by writing this text to its standard input instead of sending SIGTERM, for servers with a console: 'quit\n'
+    #[arg(long, value_name = "TEXT", requires = "limit", value_parser = unescaped)]
+    pub end_input: Option<Text>,
+    /// Clients talk through the server's standard input and output, as editors and chess programs do: what it writes there
+    /// is compared as an answer is. Assumed where both are one socket, as inetd hands it
+    #[arg(long, conflicts_with = "json")]
+    pub stdio: bool,
 }
 
 /// Files that the demo contains because the server only reads them.

@@ -1,6 +1,9 @@
 //! `prony record`: shows what a recording left.
 
-use std::io::{ErrorKind, IsTerminal};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, IsTerminal};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
@@ -32,9 +35,22 @@ pub fn run(
     if let Some(demo) = &args.stop {
         return stop(demo);
     }
+    let answers = answers_on_output(args);
+    if answers && io::stdout().is_terminal() {
+        return Err(Failure::new("cannot record with --stdio: standard output is a terminal")
+            .hint("connect it to the client, by a pipe or a socket"));
+    }
+    // A client that reads standard output takes nothing but answers of the server.
+    let say = |text: &str| {
+        if !answers {
+            return output::print(text);
+        }
+        output::talk(format_args!("{text}"));
+        Ok(())
+    };
     let report = record(args)?;
     if !args.json {
-        output::print(&text::record::text(args.output(), &report, ended_by_limit(args, &report)))?;
+        say(&text::record::text(args.output(), &report, ended_by_limit(args, &report)))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {}", text::record::warning(warning));
@@ -68,7 +84,7 @@ pub fn run(
         return go_on(args, &report).map(|code| code.unwrap_or_else(|| exit(args, &report)));
     };
     if !args.json {
-        output::print(&(verdict(&checked).to_owned() + &replay::whole_text(&replay, &checked)))?;
+        say(&(verdict(&checked).to_owned() + &replay::whole_text(&replay, &checked)))?;
     }
     // The warnings of the recording name the files that it wrote.
     for warning in checked.warnings.iter().filter(|warning| !matches!(warning, Warning::Written(_))) {
@@ -108,7 +124,7 @@ fn stop(demo: &Path) -> Result<Exit, Failure> {
 /// first process of a container, whose end ends all others, as the one that has its standard input open, or as what a supervisor
 /// started, which knows nothing of a disk. `None` where nothing was waited for.
 fn go_on(args: &RecordArgs, report: &RecordReport) -> Result<Option<Exit>, Failure> {
-    let stays = args.stay || args.end_input.is_some() || std::process::id() == 1 || report.disk_end.is_some();
+    let stays = args.stay || args.streams.end_input.is_some() || std::process::id() == 1 || report.disk_end.is_some();
     let Some(server) = report.goes_on.as_ref().filter(|_| stays) else { return Ok(None) };
     let ended = server
         .wait()
@@ -119,7 +135,20 @@ fn go_on(args: &RecordArgs, report: &RecordReport) -> Result<Option<Exit>, Failu
     }))
 }
 
-const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to compare: record while clients are busy";
+const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to compare: record while clients are busy, \
+                            with --stdio if they talk through its standard input and output";
+
+/// True if clients read what the server writes to standard output: by request, or as both standard streams are one socket.
+fn answers_on_output(args: &RecordArgs) -> bool {
+    args.streams.stdio || !args.json && is_one_socket(io::stdin(), io::stdout()).unwrap_or(false)
+}
+
+fn is_one_socket(one: impl AsFd, other: impl AsFd) -> io::Result<bool> {
+    let status =
+        |stream: &dyn AsFd| -> io::Result<Metadata> { File::from(stream.as_fd().try_clone_to_owned()?).metadata() };
+    let (one, other) = (status(&one)?, status(&other)?);
+    Ok(one.file_type().is_socket() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
 
 /// The heading of a check.
 fn verdict(checked: &ReplayReport) -> &'static str {
@@ -168,7 +197,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         command: args.command.clone(),
         state: args.state.clone(),
         limit: args.limit,
-        end_input: args.end_input.clone().map(|text| text.0),
+        end_input: args.streams.end_input.clone().map(|text| text.0),
         pack: PackLimits {
             each_bytes: args.packing.pack,
             all_bytes: args.packing.pack_all,
@@ -181,6 +210,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
             follow_exec: args.processes.follow_exec,
             threads_side_by_side: args.processes.threads_side_by_side,
             processes_in_turn: args.processes.processes_in_turn,
+            answers_on_output: answers_on_output(args),
         },
         output_to_stderr: args.json,
     };

@@ -14,7 +14,7 @@ use super::super::report;
 use super::super::returned;
 use super::super::sharing;
 use super::super::state::{errno, outcome, set_errno, threaded};
-use super::super::thread::{PassThrough, Thread};
+use super::super::thread::{self, PassThrough, Thread};
 use super::super::vetted;
 use super::super::widths::plain::off_t;
 use super::pid::made_at;
@@ -403,20 +403,43 @@ pub(super) unsafe fn stream(fd: c_int, mode: *const c_char) -> *mut FILE {
 unsafe extern "C" {
     /// The stream that libc reads standard input with; a variable, which may be set.
     static mut stdin: *mut FILE;
+    /// The stream that `printf` writes to.
+    static mut stdout: *mut FILE;
+
+    /// Bytes in the buffer of a stream that are not written yet.
+    #[link_name = "__fpending"]
+    fn pending(file: *mut FILE) -> size_t;
+    fn fflush_unlocked(file: *mut FILE) -> c_int;
 }
 
-/// The stream that was `stdin` before.
-static OWN_INPUT: AtomicPtr<FILE> = AtomicPtr::new(std::ptr::null_mut());
+/// The streams that were `stdin` and `stdout` before.
+static OWN_STREAMS: [AtomicPtr<FILE>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 
-/// Lets what libc reads by itself from standard input pass the hook of `read`, if that is recorded.
-pub fn redirect_standard_input() {
-    if !is_recorded(0) {
-        return;
-    }
+/// Lets what libc reads by itself from standard input, and writes to standard output, pass the hooks of `read` and `write`, if that is recorded.
+pub fn redirect_standard_streams() {
     // SAFETY: runs before `main`, on the only thread.
     unsafe {
-        OWN_INPUT.store(stdin, Ordering::Relaxed);
-        stdin = stream(0, c"r".as_ptr());
+        if is_recorded(0) {
+            OWN_STREAMS[0].store(stdin, Ordering::Relaxed);
+            stdin = stream(0, c"r".as_ptr());
+        }
+        if is_recorded(1) {
+            OWN_STREAMS[1].store(stdout, Ordering::Relaxed);
+            stdout = stream(1, c"w".as_ptr());
+        }
+    }
+}
+
+/// Writes what the server has left in streams of this library, which libc does when the last record is written. A replay does so where the recording did.
+pub fn flush_streams() {
+    for (file, fd) in &STREAMS {
+        let (file, fd) = (file.load(Ordering::Relaxed), fd.load(Ordering::Relaxed));
+        // SAFETY: a stream that is not closed, of a process that ends. Its lock may be held by a thread that waits. The block is the calling thread's own.
+        unsafe {
+            if fd >= 0 && is_recorded(fd) && pending(file) > 0 && player::goes_on_with(thread::this(), Op::Write, fd) {
+                fflush_unlocked(file);
+            }
+        }
     }
 }
 
@@ -516,18 +539,28 @@ hooks! {
         if path.is_null() {
             return file;
         }
-        if file != stdin {
+        let standard = if file == stdin {
+            0
+        } else if file == stdout {
+            1
+        } else {
             libc::fclose(file);
             return libc::fopen64(path, mode);
-        }
-        // Another file than the recorded standard input: from here on libc's own stream reads it.
+        };
+        // Another file than the recorded stream: from here on libc's own stream reads or writes it.
+        libc::fflush(file);
         let (thread, recording) = enter();
         number.store(-1, Ordering::Relaxed);
-        stdin = OWN_INPUT.load(Ordering::Relaxed);
-        let opened = real::freopen(path, mode, stdin);
+        let own = OWN_STREAMS[standard].load(Ordering::Relaxed);
+        if standard == 0 {
+            stdin = own;
+        } else {
+            stdout = own;
+        }
+        let opened = real::freopen(path, mode, own);
         let errno = errno();
         if !opened.is_null() {
-            descriptors::set(0, Kind::File);
+            descriptors::set(standard as c_int, Kind::File);
             if recording {
                 recorder::emit(thread, Op::NoteFile, -1, flags_of(mode) as u32, 0, &[Piece::path(path)]);
             }

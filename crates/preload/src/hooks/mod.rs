@@ -29,7 +29,7 @@ mod time;
 mod unanswered;
 mod wait;
 
-pub use file::redirect_standard_input;
+pub use file::{flush_streams, redirect_standard_streams};
 pub use identity::begin_randomness;
 pub use start::{begin_first, begin_spawned};
 

@@ -45,8 +45,8 @@ use resync::{at_end, find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{
-    expect_waits_only, is_next, is_unrecorded, name_of, take_condition, take_if_next, take_start, take_sync,
-    take_yield, wait_unrecorded,
+    expect_waits_only, goes_on_with, is_next, is_unrecorded, name_of, take_condition, take_if_next, take_start,
+    take_sync, take_yield, wait_unrecorded,
 };
 use turns::{hold_turn, wait_turn};
 pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus, wait_for_end};

@@ -9,7 +9,7 @@ use super::turns::leave_turn;
 use super::window::{at, extend, has_next, place_of};
 use super::{CallResult, class, count, done, end_without_records, next, number, taken};
 use crate::report::{self, Finding};
-use crate::thread::Thread;
+use crate::thread::{REPLAYING, Thread};
 use prony_channel::{Stop, TAKEN};
 use prony_demo::{Class, Head, Op};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,6 +83,12 @@ unsafe fn next_call(thread: *mut Thread) -> Option<*const Head> {
 pub unsafe fn is_next(thread: *mut Thread, op: Op) -> bool {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe { next_call(thread).is_some_and(|record| fits(record, op, -1)) }
+}
+
+/// True where this call is next in a replay, and always while recording.
+pub unsafe fn goes_on_with(thread: *mut Thread, op: Op, fd: i32) -> bool {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe { (*thread).live != REPLAYING || next_call(thread).is_some_and(|record| fits(record, op, fd)) }
 }
 
 /// The record of a call without a descriptor, if it is next.

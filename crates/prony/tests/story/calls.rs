@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::habits::ask;
 use crate::proof::{Flip, prove};
+use prony_testing::CommandOutput;
 use prony_testing::recording::{Server, Stop, record, record_with, replay};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
-use prony_testing::{CommandOutput, prony};
 
 /// Flags for every server of `subjects/calls`: `-m32` makes all of them programs of i386.
 fn flags_for_all() -> Vec<String> {
@@ -215,49 +215,4 @@ fn a_child_that_takes_long_over_its_end_keeps_the_order_of_threads() {
     let answer = replay(&scratch, &demo, &[], &[]);
     answer.assert_identical();
     assert_eq!(answer.number("overlapped"), 0, "{answer}");
-}
-
-#[test]
-fn what_a_server_is_handed_beside_its_standard_streams_is_recorded() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("handed");
-    let server = compiled(&scratch, "handed.c", &[]);
-    let [file, demo] = ["file", "x.demo"].map(|name| scratch.arg(name));
-    std::fs::write(&file, "in a file\nmore\n").expect("the scratch directory is writable");
-    let script =
-        r#"file=$1; shift; echo "through a pipe" | { exec 7<"$file" 8<&0 9</dev/null </dev/null >/dev/null; "$@"; }"#;
-    let mut shell = Command::new("sh");
-    let prony = prony();
-    shell.args(["-c", script, "sh", &file]).arg(prony.get_program()).args(["record", "-o", &demo, "--", &server]);
-    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let recorded = CommandOutput::to(&mut shell);
-    assert_eq!(recorded.code, Some(0), "{recorded:?}");
-    // The replay has neither.
-    std::fs::remove_file(&file).expect("it is there");
-    replay(&scratch, demo.as_ref(), &[], &[]).assert_identical();
-    let sent = run(self::prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
-    assert!(sent.contains("|in a file, throu|"), "{sent}");
-}
-
-#[test]
-fn a_file_as_standard_input_is_a_file_in_a_replay_too() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("given");
-    let server = compiled(&scratch, "given.c", &[]);
-    let [file, demo] = ["file", "x.demo"].map(|name| scratch.arg(name));
-    std::fs::write(&file, "read before\nread now\nleft\n").expect("the scratch directory is writable");
-    let script = r#"exec <"$1" >"$1.copy"; shift; read before; exec "$@""#;
-    let mut shell = Command::new("sh");
-    let prony = prony();
-    shell.args(["-c", script, "sh", &file]).arg(prony.get_program());
-    shell.args(["record", "--follow-exec", "-o", &demo, "--", &server]);
-    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let recorded = CommandOutput::to(&mut shell);
-    assert_eq!(recorded.code, Some(0), "{recorded:?}");
-    std::fs::remove_file(&file).expect("it is there");
-    replay(&scratch, demo.as_ref(), &[], &[]).assert_identical();
-    let sent = run(self::prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
-    for part in ["|12, then 21, rea|", "|mapped read befo|", "|read now.|"] {
-        assert!(sent.contains(part), "{part} in {sent}");
-    }
 }

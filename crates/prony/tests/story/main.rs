@@ -22,6 +22,7 @@ mod failures;
 mod games;
 mod goes_on;
 mod habits;
+mod handed;
 mod handover;
 mod i386;
 mod layouts;

@@ -91,6 +91,8 @@ pub struct RecordScope {
     pub threads_side_by_side: bool,
     /// All processes take turns, not only those that share memory.
     pub processes_in_turn: bool,
+    /// What the server writes to standard output are answers, not a log.
+    pub answers_on_output: bool,
 }
 
 /// When a replay and its recording were begun, in nanoseconds since 1970-01-01 UTC.
@@ -127,6 +129,7 @@ impl Channel {
         control.follow_exec.store(scope.follow_exec, Ordering::Relaxed);
         control.side_by_side.store(scope.threads_side_by_side, Ordering::Relaxed);
         control.processes_in_turn.store(scope.processes_in_turn, Ordering::Relaxed);
+        control.answers_on_output.store(scope.answers_on_output, Ordering::Relaxed);
         control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
         control.moves_barred.store(u32::from(has_filter_of_calls()), Ordering::Relaxed);
         Ok(channel)

@@ -13,8 +13,9 @@ pub fn lines(out: &mut String, report: &PackReport) {
     if report.files > 0 {
         let _ = writeln!(
             out,
-            "  {} that the server read are in the demo, {}",
+            "  {} that the server read {} in the demo, {}",
             count(report.files, "file"),
+            if report.files == 1 { "is" } else { "are" },
             bytes(report.bytes)
         );
     }

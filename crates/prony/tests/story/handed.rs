@@ -1,0 +1,109 @@
+//! What a server is handed when it starts: its standard streams, and descriptors beside them.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+use crate::calls::compiled;
+use prony_testing::recording::replay;
+use prony_testing::scratch::{Scratch, Turn, run};
+use prony_testing::{CommandOutput, prony};
+
+/// Records by a shell that has `file` as its first argument, and behind it the command that records.
+fn record_by_shell(script: &str, file: &str, arguments: &[&str]) {
+    let prony = prony();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh", file]).arg(prony.get_program()).arg("record").args(arguments);
+    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let recorded = CommandOutput::to(&mut shell);
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+}
+
+#[test]
+fn what_a_server_is_handed_beside_its_standard_streams_is_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("handed");
+    let server = compiled(&scratch, "handed.c", &[]);
+    let [file, demo] = ["file", "x.demo"].map(|name| scratch.arg(name));
+    std::fs::write(&file, "in a file\nmore\n").expect("the scratch directory is writable");
+    let script =
+        r#"file=$1; shift; echo "through a pipe" | { exec 7<"$file" 8<&0 9</dev/null </dev/null >/dev/null; "$@"; }"#;
+    record_by_shell(script, &file, &["-o", &demo, "--", &server]);
+    // The replay has neither.
+    std::fs::remove_file(&file).expect("it is there");
+    replay(&scratch, demo.as_ref(), &[], &[]).assert_identical();
+    let sent = run(prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
+    assert!(sent.contains("|in a file, throu|"), "{sent}");
+}
+
+#[test]
+fn a_file_as_standard_input_is_a_file_in_a_replay_too() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("given");
+    let server = compiled(&scratch, "given.c", &[]);
+    let [file, demo] = ["file", "x.demo"].map(|name| scratch.arg(name));
+    std::fs::write(&file, "read before\nread now\nleft\n").expect("the scratch directory is writable");
+    let script = r#"exec <"$1" >"$1.copy"; shift; read before; exec "$@""#;
+    record_by_shell(script, &file, &["--follow-exec", "-o", &demo, "--", &server]);
+    std::fs::remove_file(&file).expect("it is there");
+    replay(&scratch, demo.as_ref(), &[], &[]).assert_identical();
+    let sent = run(prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
+    for part in ["|12, then 21, rea|", "|mapped read befo|", "|read now.|"] {
+        assert!(sent.contains(part), "{part} in {sent}");
+    }
+}
+
+const ANSWERS: &str = "heard one\nheard two\nheard the end\n";
+
+/// Checks a demo of `spoken heard` that was asked for `one` and `two`.
+fn assert_spoken(scratch: &Scratch, demo: &str, server: &str) {
+    let same = replay(scratch, demo.as_ref(), &[], &[]);
+    same.assert_identical();
+    assert_eq!(same.number("output_bytes_verified"), ANSWERS.len() as u64, "{same}");
+    let other = replay(scratch, demo.as_ref(), &[], &[server.to_owned(), "found".to_owned()]);
+    assert_eq!(other.answer["verdict"], "diverged", "{other}");
+}
+
+#[test]
+fn what_a_server_writes_to_standard_output_are_answers_on_request() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("stdio");
+    let server = compiled(&scratch, "spoken.c", &[]);
+    let demo = scratch.arg("x.demo");
+    let mut prony = prony();
+    prony.args(["record", "--stdio", "-o", &demo, "--", &server, "heard"]);
+    let mut recorder =
+        prony.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("prony is there");
+    let mut input = recorder.stdin.take().expect("it is a pipe");
+    input.write_all(b"one\ntwo\nquit\n").expect("the server reads");
+    let recorded = recorder.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&recorded.stderr);
+    assert_eq!((recorded.status.code(), recorded.stdout.as_slice()), (Some(0), ANSWERS.as_bytes()), "{said}");
+    assert!(said.contains("ready\n") && said.contains("recorded "), "{said}");
+    assert_spoken(&scratch, &demo, &server);
+}
+
+#[test]
+fn standard_streams_that_are_one_socket_are_a_conversation() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("inetd");
+    let server = compiled(&scratch, "spoken.c", &[]);
+    let demo = scratch.arg("x.demo");
+    let (mut client, end) = UnixStream::pair().expect("sockets can be made");
+    let [input, output] = [end.try_clone().expect("it can be shared"), end].map(|end| Stdio::from(OwnedFd::from(end)));
+    let mut prony = prony();
+    prony.args(["record", "-o", &demo, "--", &server, "heard"]).stdin(input).stdout(output).stderr(Stdio::piped());
+    let recorder = prony.spawn().expect("prony is there");
+    // It holds the other end, whose last copy has to be closed.
+    drop(prony);
+    client.write_all(b"one\ntwo\n").expect("the server reads");
+    client.shutdown(Shutdown::Write).expect("it is connected");
+    let mut answers = String::new();
+    client.read_to_string(&mut answers).expect("it is text");
+    assert_eq!(answers, ANSWERS);
+    let recorded = recorder.wait_with_output().expect("it ends");
+    assert_eq!(recorded.status.code(), Some(0), "{}", String::from_utf8_lossy(&recorded.stderr));
+    assert_spoken(&scratch, &demo, &server);
+}
