@@ -49,9 +49,9 @@ pub use replay::{
 pub use replay_error::{Privilege, ReplayError};
 pub use report::{
     BeyondLimit, ByteWindow, Cause, ChangedListing, Detail, Difference, DiskEnd, Divergence, DivergenceClass, Doing,
-    Evidence, FailedCall, FilesLacking, FromDemo, Lack, Passed, ProcessorChange, Progress, RecordCost, RecordReport,
-    RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo, Unrecorded,
-    Verdict, Warning, WeakReason,
+    Evidence, FailedCall, FilesLacking, FromDemo, Lack, LowLimit, Passed, ProcessorChange, Progress, RecordCost,
+    RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport, Timing, ToolRun, Traced, TracedTo,
+    Unrecorded, Verdict, Warning, WeakReason,
 };
 pub use run::debugger::{DebuggerError, GdbOptions, Way};
 pub use run::decoder::{DecoderError, Side};

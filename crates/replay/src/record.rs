@@ -16,6 +16,7 @@ use crate::report::{DiskEnd, Progress, RecordCost, RecordReport, RecordWarning};
 use crate::server::environment;
 use crate::server::facts::describe_machine;
 use crate::server::goes_on::{GoesOn, exit_of};
+use crate::server::inheritance::Inheritance;
 use crate::server::launch::beside::{self, Beside};
 use crate::server::launch::{EBADF, Input, Launch, Launched};
 use crate::server::library::{self, Libraries};
@@ -166,6 +167,7 @@ fn header_of(
         frame_rule: options.frame_rule,
         state_directories: state.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect(),
         excluded_objects: excluded.iter().map(|name| name.to_vec()).collect(),
+        properties: Inheritance::own().properties(),
         ..Header::default()
     };
     describe_machine(&mut header);
@@ -232,6 +234,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         // A server must not die of its recorder.
         dies_with_us: false,
         inherits: true,
+        inheritance: &Inheritance::own(),
         input: match &pipe {
             Some((end, _)) => Input::Pipe(end),
             None if io::IsTerminal::is_terminal(&io::stdin()) => Input::Nothing,

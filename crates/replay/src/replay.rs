@@ -27,6 +27,7 @@ use crate::run::tape::{Tape, TapeError};
 use crate::run::{Build, Callbacks, Ending, Observed, ObservedKind, Outcome, RunError, Setup, run_once};
 use crate::server::environment::{self, Filter, Origin, Withheld};
 use crate::server::facts::flags_lacking;
+use crate::server::inheritance::Inheritance;
 use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
 use crate::server::library::Libraries;
@@ -342,6 +343,9 @@ impl<'a> Replayer<'a> {
         let mut warnings = Vec::new();
         let Environment { variables: environment, search, withheld: variables_withheld } =
             Environment::of(header, options, origin, &mut warnings);
+        let inheritance = Inheritance::of(header);
+        let inheritance = if trusted { inheritance } else { inheritance.restricted() };
+        warnings.extend(inheritance.low_limits().into_iter().map(Warning::LowLimit));
         let cwd = PathBuf::from(regular::os(&header.cwd));
         if origin != Origin::Own && is_made_up(&cwd) && !is_own(&listed) {
             return Err(ReplayError::WorkingDirectory(cwd));
@@ -396,7 +400,7 @@ impl<'a> Replayer<'a> {
             options,
             demo,
             tape,
-            build: Build { command, environment, cwd, program, tool },
+            build: Build { command, environment, cwd, inheritance, program, tool },
             libraries,
             nowhere,
             demo_inode,

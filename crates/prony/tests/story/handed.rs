@@ -1,4 +1,4 @@
-//! What a server is handed when it starts: its standard streams, and descriptors beside them.
+//! What a server is handed when it starts: its standard streams, descriptors beside them, limits and signals.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -106,4 +106,21 @@ fn standard_streams_that_are_one_socket_are_a_conversation() {
     let recorded = recorder.wait_with_output().expect("it ends");
     assert_eq!(recorded.status.code(), Some(0), "{}", String::from_utf8_lossy(&recorded.stderr));
     assert_spoken(&scratch, &demo, &server);
+}
+
+#[test]
+fn signals_limits_and_the_mask_of_files_are_those_of_the_one_that_starts_the_recording() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("started");
+    let server = compiled(&scratch, "started.c", &[]);
+    let demo = scratch.arg("x.demo");
+    let script = r#"shift; umask 027; ulimit -S -n 1500; ulimit -S -s 4096; trap "" HUP PIPE; exec "$@""#;
+    record_by_shell(script, "", &["-o", &demo, "--", &server]);
+    let sent = run(prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
+    for part in ["|umask 027, files|", "| 1500, stack 419|", "|4304, 1 13|"] {
+        assert!(sent.contains(part), "{part} in {sent}");
+    }
+    // This process has others.
+    replay(&scratch, demo.as_ref(), &[], &[]).assert_identical();
+    replay(&scratch, demo.as_ref(), &[], &[server]).assert_identical();
 }

@@ -4,6 +4,7 @@ mod cause;
 mod detail;
 mod warning;
 
+pub use crate::server::inheritance::LowLimit;
 pub use cause::{Cause, ChangedListing, Traced, TracedTo, Unrecorded};
 pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};

@@ -2,6 +2,7 @@
 
 use crate::files::known::KnownError;
 use crate::server::environment::Origin;
+use crate::server::inheritance::LowLimit;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub enum Warning {
     Written(PathBuf),
     /// File with another content than the recorded one; its path.
     Changed(String),
+    /// A limit of the recorded server that the build cannot have.
+    LowLimit(LowLimit),
     /// Number of files that were restored without their bits for set-user-id and set-group-id.
     SetIdsTaken(u64),
 }
@@ -64,6 +67,11 @@ impl fmt::Display for Warning {
                 path.display()
             ),
             Warning::Changed(path) => write!(f, "`{path}` differs from the recorded file in content"),
+            Warning::LowLimit(limit) => write!(
+                f,
+                "the limit `{}` was {} while recording, and the build has {}, the most that this user can have",
+                limit.name, limit.recorded, limit.here
+            ),
             Warning::SetIdsTaken(files) => write!(
                 f,
                 "the state has {files} set-user-id or set-group-id files; they were restored without these bits"

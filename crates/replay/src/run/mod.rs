@@ -23,6 +23,7 @@ use crate::run::debugger::{Debugger, DebuggerError};
 use crate::run::tape::{Source, Tape, TapeError};
 use crate::run::windows::{FeedError, Feeding};
 use crate::server::goes_on::exit_of;
+use crate::server::inheritance::Inheritance;
 use crate::server::launch::{Input, Launch, Launched};
 use crate::server::library::Libraries;
 use crate::server::objects;
@@ -69,6 +70,7 @@ pub(crate) struct Build {
     pub(crate) command: Vec<OsString>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) cwd: PathBuf,
+    pub(crate) inheritance: Inheritance,
     pub(crate) program: Program,
     /// The tool that starts it, if one does.
     pub(crate) tool: Option<Tool>,
@@ -381,6 +383,7 @@ pub(crate) fn run_once(
         dies_with_us: true,
         // The numbers of the recording are to be free.
         inherits: false,
+        inheritance: &setup.build.inheritance,
     };
     let start = Instant::now();
     let _searcher = tape.past_libc.processor.then(|| Searcher::start(channel.scans(), setup));

@@ -9,6 +9,7 @@ mod mounts;
 
 use crate::channel::Channel;
 use crate::files::mount::Mount;
+use crate::server::inheritance::Inheritance;
 use crate::server::library::Libraries;
 use crate::server::program::Architecture;
 pub(crate) use launched::Launched;
@@ -55,6 +56,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) dies_with_us: bool,
     /// It gets the descriptors above standard error that this process has got, as natively.
     pub(crate) inherits: bool,
+    /// What else it has from the one that starts it.
+    pub(crate) inheritance: &'a Inheritance,
 }
 
 /// Standard input of a server.
@@ -118,6 +121,7 @@ impl Launch<'_> {
         // which forwards it.
         command.process_group(0);
         let (dies_with_us, inherits) = (self.dies_with_us, self.inherits);
+        let (inheritance, limits) = (*self.inheritance, !self.by_tool);
         // SAFETY: the closure calls only async-signal-safe functions on memory made before the
         // fork.
         unsafe {
@@ -129,7 +133,10 @@ impl Launch<'_> {
                     // Kernels before 5.11 cannot; there the build has them, too.
                     libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as c_int);
                 }
-                prepare(&places, &mut mounts, &cwd)
+                prepare(&places, &mut mounts, &cwd)?;
+                // The standard library has signals as they are by default.
+                inheritance.adopt(limits);
+                Ok(())
             });
         }
         Ok(Launched::of(command.spawn()?))

@@ -1,6 +1,7 @@
 //! The server: its program and what is looked for in it, its environment, and how it is started.
 
 pub(crate) mod environment;
+pub(crate) mod inheritance;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod program;
