@@ -1,6 +1,6 @@
 //! What a server is handed when it starts: its standard streams, descriptors beside them, limits and signals.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -106,6 +106,32 @@ fn standard_streams_that_are_one_socket_are_a_conversation() {
     let recorded = recorder.wait_with_output().expect("it ends");
     assert_eq!(recorded.status.code(), Some(0), "{}", String::from_utf8_lossy(&recorded.stderr));
     assert_spoken(&scratch, &demo, &server);
+}
+
+#[test]
+fn a_server_that_ignores_the_interrupt_from_its_start_is_ended_by_it_all_the_same() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("background");
+    let server = compiled(&scratch, "spoken.c", &[]);
+    let prony = prony();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"trap "" INT; exec "$@""#, "sh"]).arg(prony.get_program());
+    shell.args(["record", "--stdio", "-o", &scratch.arg("x.demo"), "--", &server, "heard"]);
+    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut recorder = shell.spawn().expect("a shell is there");
+    // The server waits for a line.
+    let _input = recorder.stdin.take().expect("it is a pipe");
+    let mut said = BufReader::new(recorder.stderr.take().expect("it is a pipe"));
+    let mut line = String::new();
+    while line != "ready\n" {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("it is text") > 0, "the server did not start");
+    }
+    run(Command::new("kill").args(["-INT", &recorder.id().to_string()]));
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).expect("it is text");
+    assert_eq!(recorder.wait().expect("it ends").code(), Some(128 + 15), "{rest}");
 }
 
 #[test]

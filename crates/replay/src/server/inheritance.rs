@@ -44,6 +44,11 @@ const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
+/// True if this process was started with the signal ignored.
+pub(crate) fn was_ignored(signal: i32) -> bool {
+    (1..=SIGNALS).contains(&signal) && IGNORED.load(Ordering::Relaxed) & bit(signal) != 0
+}
+
 /// Limits that a server may ask for, and that a replay can have as the recording had them: those of memory, processes and CPU time hold for `prony`'s own
 /// part as well, and for others of the user.
 const LIMITS: [(&str, libc::__rlimit_resource_t); 11] = [
