@@ -16,7 +16,7 @@ use crate::report::{DiskEnd, Progress, RecordCost, RecordReport, RecordWarning};
 use crate::server::environment;
 use crate::server::facts::describe_machine;
 use crate::server::goes_on::{GoesOn, exit_of};
-use crate::server::inheritance::{Inheritance, was_ignored};
+use crate::server::inheritance::{Inheritance, ignores};
 use crate::server::launch::beside::{self, Beside};
 use crate::server::launch::{EBADF, Input, Launch, Launched};
 use crate::server::library::{self, Libraries};
@@ -436,8 +436,8 @@ impl Recording {
             }
             if let Some(signal) = signal.filter(|&signal| signal != SIGUSR1) {
                 self.look_beside();
-                // What a script starts in the background ignores SIGINT, and the server does as well.
-                let signal = if was_ignored(signal) { SIGTERM } else { signal };
+                // What a script starts in the background ignores SIGINT, and the server does as well unless it has a handler.
+                let signal = if ignores(self.server.pid(), signal) { SIGTERM } else { signal };
                 self.server.signal(signal);
                 last_request = Some(signal);
                 kill_at.get_or_insert(now + GRACE);

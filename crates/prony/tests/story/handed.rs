@@ -143,7 +143,7 @@ fn signals_limits_and_the_mask_of_files_are_those_of_the_one_that_starts_the_rec
     let script = r#"shift; umask 027; ulimit -S -n 1500; ulimit -S -s 4096; trap "" HUP PIPE; exec "$@""#;
     record_by_shell(script, "", &["-o", &demo, "--", &server]);
     let sent = run(prony().args(["demo", "dump", "--full", "--call", "send", &demo]));
-    for part in ["|umask 027, files|", "| 1500, stack 419|", "|4304, 1 13|"] {
+    for part in ["|umask 027, files|", "| 1500, stack 419|", "|4304, pipe 1, hu|", "|p 1,"] {
         assert!(sent.contains(part), "{part} in {sent}");
     }
     // This process has others.

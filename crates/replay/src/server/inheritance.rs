@@ -44,9 +44,11 @@ const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// True if this process was started with the signal ignored.
-pub(crate) fn was_ignored(signal: i32) -> bool {
-    (1..=SIGNALS).contains(&signal) && IGNORED.load(Ordering::Relaxed) & bit(signal) != 0
+/// True if the process ignores the signal now.
+pub(crate) fn ignores(pid: i32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).is_some_and(|bits| bits & bit(signal) != 0)
 }
 
 /// Limits that a server may ask for, and that a replay can have as the recording had them: those of memory, processes and CPU time hold for `prony`'s own
