@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calls::compiled;
+use crate::handed::prony_by_shell;
 use crate::proof;
 use prony_demo::Op;
 use prony_testing::recording::{Recording, Server, Stop, record_with, replay, replay_by};
@@ -402,12 +403,8 @@ fn descriptors_that_a_replay_is_started_with_are_not_the_builds() {
     let address = free_address();
     let command = vec![compiled(&scratch, "instructions.c", &[]), address.port().to_string()];
     let (_, demo) = recorded(&scratch, address, command, &[]);
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(r#"exec 3</dev/null 4</dev/null 5</dev/null 6</dev/null 7</dev/null 8</dev/null; exec "$@""#);
-    let prony = prony();
-    shell.arg("sh").arg(prony.get_program()).arg("replay").arg(&demo);
-    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let answer = CommandOutput::to(&mut shell);
+    let script = r#"exec 3</dev/null 4</dev/null 5</dev/null 6</dev/null 7</dev/null 8</dev/null; exec "$@""#;
+    let answer = CommandOutput::to(prony_by_shell(script, &[]).arg("replay").arg(&demo));
     assert_eq!(answer.code, Some(0), "{answer:?}");
 }
 

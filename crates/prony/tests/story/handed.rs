@@ -11,13 +11,18 @@ use prony_testing::recording::replay;
 use prony_testing::scratch::{Scratch, Turn, run};
 use prony_testing::{CommandOutput, prony};
 
-/// Records by a shell that has `file` as its first argument, and behind it the command that records.
-fn record_by_shell(script: &str, file: &str, arguments: &[&str]) {
+/// A shell that runs this script, with these arguments and behind them `prony`, to which more can be added.
+pub fn prony_by_shell(script: &str, before: &[&str]) -> Command {
     let prony = prony();
     let mut shell = Command::new("sh");
-    shell.args(["-c", script, "sh", file]).arg(prony.get_program()).arg("record").args(arguments);
+    shell.args(["-c", script, "sh"]).args(before).arg(prony.get_program());
     shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let recorded = CommandOutput::to(&mut shell);
+    shell
+}
+
+/// Records by a shell that has `file` as its first argument, and behind it the command that records.
+fn record_by_shell(script: &str, file: &str, arguments: &[&str]) {
+    let recorded = CommandOutput::to(prony_by_shell(script, &[file]).arg("record").args(arguments));
     assert_eq!(recorded.code, Some(0), "{recorded:?}");
 }
 
@@ -113,11 +118,8 @@ fn a_server_that_ignores_the_interrupt_from_its_start_is_ended_by_it_all_the_sam
     let _turn = Turn::take();
     let scratch = Scratch::new("background");
     let server = compiled(&scratch, "spoken.c", &[]);
-    let prony = prony();
-    let mut shell = Command::new("sh");
-    shell.args(["-c", r#"trap "" INT; exec "$@""#, "sh"]).arg(prony.get_program());
+    let mut shell = prony_by_shell(r#"trap "" INT; exec "$@""#, &[]);
     shell.args(["record", "--stdio", "-o", &scratch.arg("x.demo"), "--", &server, "heard"]);
-    shell.envs(prony.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut recorder = shell.spawn().expect("a shell is there");
     // The server waits for a line.
