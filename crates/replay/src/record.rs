@@ -234,7 +234,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         // A server must not die of its recorder.
         dies_with_us: false,
         inherits: true,
-        inheritance: &Inheritance::own(),
+        inheritance: &Inheritance::of(&header),
         input: match &pipe {
             Some((end, _)) => Input::Pipe(end),
             None if io::IsTerminal::is_terminal(&io::stdin()) => Input::Nothing,
