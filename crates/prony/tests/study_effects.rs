@@ -249,6 +249,79 @@ fn a_machine_that_is_slower_for_a_while_is_no_change_and_a_build_that_is_slower_
     assert!(effect.ends_with("less"), "{out}");
 }
 
+/// Two builds in eight layouts on two workloads, twice each; a layout makes both workloads faster or slower alike by up to 4 %.
+fn in_layouts(seed: u64, faster: f64) -> String {
+    let mut seed = Seed::new(seed);
+    let mut even = || (seed.bits() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+    let mut text = String::from("Build,Layout,Map,Repeat,ms\n");
+    for layout in 1..=8 {
+        let of_layout = 1.0 + 0.08 * even();
+        for (workload, ms) in [("dm1", 20.0), ("ctf5", 70.0)] {
+            for repeat in 1..=2 {
+                for (build, gain) in [("old", 1.0), ("new", faster * of_layout)] {
+                    let value = ms / gain * (1.0 + 0.002 * even());
+                    let _ = writeln!(text, "{build},{layout},{workload},{repeat},{value:.4}");
+                }
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_layout_is_the_unit_where_it_is_a_random_factor() {
+    let place = Sandbox::new();
+    let columns = ["--workload", "Map", "--repeat", "Repeat", "--value", "ms"];
+    let import = |name: &str, seed: u64, faster: f64, layout: &[&str]| {
+        place.write("layouts.csv", &in_layouts(seed, faster));
+        let (out, err, code) =
+            place.study(&[&["import", "layouts.csv", "-o", name, "--factor", "Build"][..], layout, &columns].concat());
+        assert_eq!(code, 0, "{err}");
+        out + &err
+    };
+    let said = import("random", 1, 1.0, &["--random", "Layout"]);
+    assert!(said.contains("Layout: 1, 2, 3, 4, 5, 6, 7, 8, random\n"), "{said}");
+    let (out, _, code) = place.study(&["effects", "random"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains("64 cells on 1 machine and 2 workloads, in 8 levels of Layout; changes are of speed"),
+        "{out}"
+    );
+    let answer = place.json(&["effects", "random", "--json"]);
+    let build = effect(&answer, "Build", "new", None);
+    assert_eq!((&build["over"], &build["n"]), (&"random_levels".into(), &8.into()));
+    assert_eq!(answer["effects"].as_array().map(Vec::len), Some(1), "no effect of a layout is stated");
+    assert_eq!(
+        build["per_random_level"].as_object().map(|units| units.contains_key("Layout=8")),
+        Some(true),
+        "{build}"
+    );
+    // The same builds but for their layouts. Tables with the layouts as a factor like any other are mostly sure of a difference.
+    let mut called_different = [0, 0];
+    for seed in 1..=20 {
+        for (place_of, (name, role)) in [("random", "--random"), ("fixed", "--factor")].into_iter().enumerate() {
+            let name = format!("{name}-{seed}");
+            import(&name, seed, 1.0, &[role, "Layout"]);
+            let answer = place.json(&["effects", &name, "--json"]);
+            called_different[place_of] += i32::from(effect(&answer, "Build", "new", None)["found"] == true);
+        }
+    }
+    assert!(called_different[0] <= 3 && called_different[1] >= 8, "{called_different:?}");
+    import("faster", 1, 1.1, &["--random", "Layout"]);
+    let answer = place.json(&["effects", "faster", "--json"]);
+    assert_eq!(effect(&answer, "Build", "new", None)["found"], true, "{answer:#}");
+    let (out, _, code) = place.study(&["diff", "random", "faster"]);
+    assert_eq!(code, 0, "{out}");
+    let (out, err, code) = place.study(&["diff", "random", "fixed-1"]);
+    assert_eq!(code, 2, "{out}");
+    assert!(
+        err.contains("expected the random factors `Layout` (`1`, `2`, `3`,") && err.contains("found none\n"),
+        "{err}"
+    );
+    let (_, err, code) = place.study(&["report", "random", "--markdown"]);
+    assert_eq!(code, 0, "{err}");
+}
+
 #[test]
 fn of_a_rate_more_is_better() {
     let place = Sandbox::new();

@@ -84,15 +84,20 @@ fn factors_that_always_change_together_are_a_finding() {
 
 #[test]
 fn a_plan_says_of_what_its_intervals_will_speak() {
-    let intervals = |repeats: u32, workloads: usize| {
+    let planned = |repeats: u32, workloads: usize, more: &str| {
         let mut text = format!(
             "title = 't'\nrepeats = {repeats}\nmetric = {{ name = 'cpu', unit = 'second', direction = 'lower' }}\n\
-             [[factor]]\nname = 'build'\nlevels = ['a', 'b']\n"
+             [[factor]]\nname = 'build'\nlevels = ['a', 'b']\n{more}"
         );
         (0..workloads).for_each(|at| text += &format!("[[workload]]\nname = 'w{at}'\ncommand = '{{build}} {at}'\n"));
         let (out, _, code) = Sandbox::with(&text).plan(&[]);
         let line = out.lines().find_map(|line| line.strip_prefix("  intervals   ")).expect("it is told").to_owned();
         (line, code)
+    };
+    let intervals = |repeats, workloads| planned(repeats, workloads, "");
+    let layouts = "[[factor]]\nname = 'layout'\nrandom = true\nlevels = [1, 2, 3]\n";
+    let on = |machines: &[&str]| {
+        machines.iter().fold(layouts.to_owned(), |text, name| text + &format!("[[machine]]\nname = '{name}'\n"))
     };
     let expected = |text: &str, code| (text.to_owned(), code);
     assert_eq!(intervals(1, 1), expected("none: one machine, one workload, one repeat; set `repeats = 5`", 1));
@@ -115,6 +120,14 @@ fn a_plan_says_of_what_its_intervals_will_speak() {
              spread of 6",
             0
         )
+    );
+    assert_eq!(
+        planned(1, 2, layouts),
+        expected("for these 2 workloads and levels of layout like these 3; for other workloads: none", 0)
+    );
+    assert_eq!(
+        planned(1, 1, &on(&["one", "two"])),
+        expected("for machines like these 2 and levels of layout like these 3", 0)
     );
 }
 

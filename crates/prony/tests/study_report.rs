@@ -46,11 +46,13 @@ fn study() -> Results {
             name: "build".to_owned(),
             levels: vec!["old".to_owned(), "new".to_owned()],
             numbers: None,
+            random: false,
         }],
         workloads: vec![Workload { name: "dm1".to_owned(), axes: BTreeMap::new() }],
         machines: ["a", "b", "c"].map(machine).to_vec(),
         cells: cells.collect(),
         seed: 7,
+        random: Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ pub fn design(results: &Results) -> Design {
         observations: done(results, Role::Measured).map(|(cell, value)| observation(cell, value)).collect(),
         better: better(results),
         comparable_workloads: results.metric.normalise.is_some(),
+        shared_repeats: !results.random.is_empty(),
     }
 }
 
@@ -45,6 +46,8 @@ pub fn controls(results: &Results, alpha: f64) -> Option<Size> {
         observations: measured.chain(controls.iter().cloned()).collect(),
         better: better(results),
         comparable_workloads: false,
+        // Both are of one layout, whichever it is.
+        shared_repeats: false,
     };
     effects::effects(&design, alpha).effects.into_iter().next().map(|effect| effect.size)
 }

@@ -101,6 +101,8 @@ pub struct Factor {
     pub numbers: Option<Vec<f64>>,
     /// Condition under which larger points are not run.
     pub stop: Option<Stop>,
+    /// True if its levels were drawn from many, and stand for the others.
+    pub random: bool,
 }
 
 /// A level: what it changes.

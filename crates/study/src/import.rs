@@ -235,8 +235,14 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
     let of_machine = columns.machine.as_ref().map(filled).transpose()?;
     let of_repeat = columns.repeat.as_ref().map(filled).transpose()?;
 
-    let named = roles.factors.iter().zip(&of_factors);
-    let factors: Vec<Factor> = named.map(|(name, cells)| factor(table, name, cells)).collect::<Result<_, _>>()?;
+    let named = roles.factors.iter().chain(&roles.random).zip(&of_factors).enumerate();
+    let factors: Vec<Factor> = named
+        .map(|(at, (name, cells))| {
+            let found = factor(table, name, cells)?;
+            let random = at >= roles.factors.len();
+            Ok(Factor { random, numbers: found.numbers.filter(|_| !random), ..found })
+        })
+        .collect::<Result<_, _>>()?;
     let level_of: Vec<BTreeMap<&str, usize>> = factors
         .iter()
         .map(|factor| factor.levels.iter().enumerate().map(|(at, level)| (level.as_str(), at)).collect())
@@ -309,11 +315,13 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
         machines: names.machines,
         cells,
         seed: 0,
+        random: Vec::new(),
     })
 }
 
 /// Indices of the columns by their role.
 struct Columns {
+    /// Those of random factors last.
     factors: Vec<usize>,
     workloads: Vec<usize>,
     machine: Option<usize>,
@@ -338,7 +346,7 @@ impl Columns {
             return Err(missing("levels of a factor"));
         }
         Ok(Columns {
-            factors,
+            factors: [factors, all(&roles.random)?].concat(),
             workloads: all(&roles.workloads)?,
             machine: one(&roles.machine)?,
             repeat: one(&roles.repeat)?,
@@ -407,6 +415,7 @@ fn factor(table: &Table, name: &str, cells: &[&str]) -> Result<Factor, TableErro
         name: name.to_owned(),
         levels: levels.into_iter().map(str::to_owned).collect(),
         numbers: sweep.then(|| numbered.into_iter().map(|(number, _)| number).collect()),
+        random: false,
     })
 }
 

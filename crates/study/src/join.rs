@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_stats::effects::{Design, Factor, Observation};
 
 use crate::effects::{better, done, observation};
-use crate::results::{Metric, Results, Role};
+use crate::results::{Metric, RandomFactor, Results, Role};
 
 /// Error of joining studies that cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -30,6 +30,16 @@ pub enum JoinError {
         /// Names of the factors of this study.
         found: Vec<String>,
     },
+    /// The studies have different random factors, or other levels of them: a layout of one stands for none of the other.
+    #[error("expected the random factors {}, found {}", described_random(expected), described_random(found))]
+    Random {
+        /// Index of the study that differs.
+        study: usize,
+        /// Random factors of the first study.
+        expected: Vec<RandomFactor>,
+        /// Random factors of this study.
+        found: Vec<RandomFactor>,
+    },
     /// No configuration has a value in both on the same machine and workload.
     #[error("expected a configuration with values on the same machine and workload, found none")]
     NothingInCommon {
@@ -44,6 +54,7 @@ impl JoinError {
         match *self {
             JoinError::Metric { study, .. }
             | JoinError::Factors { study, .. }
+            | JoinError::Random { study, .. }
             | JoinError::NothingInCommon { study } => study,
         }
     }
@@ -53,6 +64,14 @@ fn described(metric: &Metric) -> String {
     let normalised = metric.normalise.as_ref().map_or_else(String::new, |by| format!(" for {} {}", by.to, by.by));
     let better = format!("{:?} is better", metric.direction).to_lowercase();
     format!("`{}` in {}{normalised} ({better})", metric.name, metric.unit)
+}
+
+fn described_random(factors: &[RandomFactor]) -> String {
+    let each = factors.iter().map(|factor| format!("`{}` ({})", factor.name, listed(&factor.levels)));
+    match factors {
+        [] => "none".to_owned(),
+        _ => each.collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn listed(names: &[String]) -> String {
@@ -82,6 +101,7 @@ impl Joined {
                 observations: Vec::new(),
                 better: studies.first().map_or(prony_stats::samples::Better::Lower, |first| better(first)),
                 comparable_workloads: false,
+                shared_repeats: studies.iter().any(|study| !study.random.is_empty()),
             },
             machines: Vec::new(),
             workloads: Vec::new(),
@@ -106,6 +126,10 @@ impl Joined {
         // Where each factor of this study stands in the first.
         let names =
             |results: &Results| -> Vec<String> { results.factors.iter().map(|factor| factor.name.clone()).collect() };
+        if results.random != first.random {
+            let [expected, found] = [first, results].map(|results| results.random.clone());
+            return Err(JoinError::Random { study, expected, found });
+        }
         let (expected, found) = (names(first), names(results));
         let places: Option<Vec<usize>> =
             expected.iter().map(|name| found.iter().position(|other| other == name)).collect();

@@ -19,6 +19,7 @@ mod join;
 pub mod ledger;
 pub mod merge;
 mod plan;
+mod random;
 mod results;
 pub mod results_file;
 pub mod run;
@@ -28,4 +29,6 @@ pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};
 pub use join::JoinError;
 pub use plan::{Basis, Block, Estimate, Intervals, LeftOut, Plan, PlanError, Planned, Reason, StudyPlan};
-pub use results::{Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload};
+pub use results::{
+    Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, RandomFactor, Results, Role, State, Workload,
+};

@@ -225,6 +225,7 @@ impl Study {
     pub fn intervals(&self) -> Intervals {
         let of = match (self.machines.len(), self.workloads.len(), self.repeats) {
             (2.., ..) => Some(Over::Machines),
+            _ if self.factors.iter().any(|factor| factor.random) => Some(Over::RandomLevels),
             (_, _, 2..) => Some(Over::Repeats),
             (_, 2.., _) => Some(Over::Workloads),
             _ => None,
@@ -261,6 +262,7 @@ impl Plan {
             name: factor.name.clone(),
             levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
             numbers: factor.numbers.clone(),
+            random: factor.random,
         };
         let workload =
             |workload: &crate::file::Workload| Workload { name: workload.name.clone(), axes: workload.axes.clone() };
@@ -277,6 +279,7 @@ impl Plan {
             machines: study.machines.iter().map(machine).collect(),
             cells: self.blocks.iter().flat_map(|block| block.cells.iter().map(move |each| cell(block, each))).collect(),
             seed: study.seed,
+            random: Vec::new(),
         }
     }
 }

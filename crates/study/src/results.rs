@@ -24,6 +24,19 @@ pub struct Results {
     pub cells: Vec<Cell>,
     /// Orders are drawn from it.
     pub seed: u64,
+    /// Random factors whose levels are counted as repeats, as [`Results::with_random_levels_as_repeats`] has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub random: Vec<RandomFactor>,
+}
+
+/// Random factor that is no factor of the results any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomFactor {
+    /// Name of the factor: `layout`.
+    pub name: String,
+    /// Names of its levels, in the order of the repeats that stand for them.
+    pub levels: Vec<String>,
 }
 
 /// Metric of the cells: name, unit, direction and normalisation.
@@ -72,6 +85,9 @@ pub struct Factor {
     /// Numeric values of its levels, ascending, one for each level; of a factor that is swept.
     #[serde(default)]
     pub numbers: Option<Vec<f64>>,
+    /// True if its levels were drawn from many, and stand for the others: a random factor, of which no effects are stated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub random: bool,
 }
 
 /// Workload: the input that builds are measured on.

@@ -25,7 +25,12 @@ fn metric() -> Metric {
 }
 
 fn factor(name: &str, levels: &[&str]) -> Factor {
-    Factor { name: name.to_owned(), levels: levels.iter().map(|&level| level.to_owned()).collect(), numbers: None }
+    Factor {
+        name: name.to_owned(),
+        levels: levels.iter().map(|&level| level.to_owned()).collect(),
+        numbers: None,
+        random: false,
+    }
 }
 
 fn machines(names: &[&str]) -> Vec<Machine> {
@@ -106,6 +111,7 @@ pub fn factorial(machine_names: &[&str], demos: &[&str], repeats: u32, seed: u64
         machines: machines(machine_names),
         cells,
         seed,
+        random: Vec::new(),
     }
 }
 
@@ -147,6 +153,7 @@ pub fn sweep(seed: u64) -> Results {
         machines: machines(&["EPYC 7302P", "Xeon E5-2680"]),
         cells,
         seed,
+        random: Vec::new(),
     }
 }
 
@@ -189,6 +196,7 @@ pub fn replays(dir: &Path, frames: usize, repeats: u32, seed: u64) -> Results {
         machines: machines(&["here"]),
         cells,
         seed,
+        random: Vec::new(),
     }
 }
 

@@ -36,6 +36,7 @@ pub fn unfit(first: &Path, other: &Path, error: &JoinError) -> Failure {
     match error {
         JoinError::Metric { .. } => failure.hint("compare studies with the same metric"),
         JoinError::Factors { .. } => failure.hint("compare studies with the same factors; levels may differ"),
+        JoinError::Random { .. } => failure.hint("compare studies with the same levels of the same random factors"),
         JoinError::NothingInCommon { .. } => {
             failure.hint("run both on the same machine and workloads: they are matched by name")
         }

@@ -7,12 +7,13 @@ use prony_study::results_file::{self, LoadError};
 
 use crate::failure::Failure;
 
-/// Reads the directory of a study; `verb`: what is to be done with it.
+/// Reads the directory of a study, with the levels of its random factors as repeats; `verb`: what is to be done with it.
 ///
 /// # Errors
 /// With the next step.
 pub fn load(verb: &str, directory: &Path) -> Result<Results, Failure> {
-    results_file::load(directory).map_err(|error| {
+    let results = results_file::load(directory).map(Results::with_random_levels_as_repeats);
+    results.map_err(|error| {
         let failure = Failure::new(format!("cannot {verb} {}: {error}", directory.display()));
         match error {
             LoadError::NoStudy { .. } => failure.hint(

@@ -24,6 +24,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     let table = Table::read(&bytes).map_err(unreadable)?;
     let given = Roles {
         factors: args.columns.factor.clone(),
+        random: args.columns.random.clone(),
         workloads: args.columns.workload.clone(),
         machine: args.columns.machine.clone(),
         repeat: args.columns.repeat.clone(),
@@ -98,7 +99,9 @@ fn failure(args: &ImportArgs, error: &TableError) -> Failure {
     match error {
         TableError::NoRole { role: "values", .. } => failure.hint("name it with --value COLUMN"),
         TableError::NoRole { .. } => failure.hint("name one with --factor COLUMN"),
-        TableError::TwoRoles { .. } => failure.hint("give each column one of --factor, --workload, --machine, …"),
+        TableError::TwoRoles { .. } => {
+            failure.hint("give each column one of --factor, --random, --workload, --machine, …")
+        }
         TableError::NoColumn { .. } => failure.hint("use the names in the first line, with the same spelling"),
         TableError::NotText { .. } => failure.hint("save the table as UTF-8"),
         TableError::Levels { .. } => {

@@ -145,7 +145,7 @@ fn against_first(matrix: &Matrix<'_>, whole: &Design) -> Vec<Contrast> {
         };
         let machines: Vec<usize> = match effect.size.over {
             Over::Machines => effect.size.units.iter().map(|&(machine, _)| machine).collect(),
-            Over::Workloads | Over::Repeats => Vec::new(),
+            Over::Workloads | Over::Repeats | Over::RandomLevels => Vec::new(),
         };
         let each = machines.iter().map(|&machine| {
             let effect = compared(configuration, Some(machine), alpha / machines.len() as f64)?;

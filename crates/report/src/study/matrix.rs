@@ -107,6 +107,15 @@ impl<'a> Matrix<'a> {
         self.results.cells.iter().map(|cell| cell.repeat as usize + 1).max().unwrap_or(0)
     }
 
+    /// Number of cells of one repeat of a group, which is one unless levels of random factors are counted as repeats.
+    pub fn cells_of_a_repeat(&self) -> usize {
+        let mut counts: BTreeMap<(&[usize], usize, usize, u32), usize> = BTreeMap::new();
+        for cell in self.results.cells.iter().filter(|cell| cell.role == Role::Measured) {
+            *counts.entry((&cell.levels, cell.machine, cell.workload, cell.repeat)).or_default() += 1;
+        }
+        counts.into_values().max().unwrap_or(0)
+    }
+
     /// Number of configurations of a full cross; saturates.
     pub fn full_cross(&self) -> usize {
         self.results.factors.iter().fold(1usize, |product, factor| product.saturating_mul(factor.levels.len()))
@@ -132,7 +141,13 @@ impl<'a> Matrix<'a> {
 
 impl Group {
     fn of(cells: &[&Cell]) -> Option<Group> {
-        let in_order: Vec<f64> = cells.iter().filter_map(|cell| cell.value).collect();
+        // Cells of one repeat, where levels of random factors are counted as repeats, are one value.
+        let mut of_repeats: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for cell in cells {
+            let sum = of_repeats.entry(cell.repeat).or_default();
+            *sum = (sum.0 + cell.value?, sum.1 + 1.0);
+        }
+        let in_order: Vec<f64> = of_repeats.into_values().map(|(sum, n)| sum / n).collect();
         let values = sorted(&in_order);
         let median = median_of_sorted(&values)?;
         let interval = match cells {

@@ -61,9 +61,17 @@ pub fn shape(matrix: &Matrix<'_>, findings: &Findings) -> String {
         "{of} × {} × {} × {} = {}",
         count(matrix.results.workloads.len(), "workload"),
         count(matrix.results.machines.len(), "machine"),
-        count(matrix.repeats(), "repeat"),
+        repeats(matrix),
         count(findings.progress.measured, "cell")
     )
+}
+
+/// `3 repeats`; with random factors, whose levels are counted as repeats: `12 levels of layout × 3 repeats`.
+fn repeats(matrix: &Matrix<'_>) -> String {
+    let random = &matrix.results.random;
+    let each = random.iter().map(|factor| format!("{} of {} × ", count(factor.levels.len(), "level"), factor.name));
+    let repeats = if random.is_empty() { matrix.repeats() } else { matrix.cells_of_a_repeat() };
+    each.collect::<String>() + &count(repeats, "repeat")
 }
 
 /// Verdict of a study, as a sentence, which begins with what is missing of an unfinished one.
@@ -234,7 +242,7 @@ fn of_others(size: &Size, changing: &Changing) -> Option<String> {
             Some(format!("no interval for other workloads: 2 workloads, {OTHERS_MIN} needed"))
         }
         (Over::Repeats, None, _) => Some("no interval for other workloads".to_owned()),
-        (Over::Machines | Over::Workloads, ..) => None,
+        (Over::Machines | Over::Workloads | Over::RandomLevels, ..) => None,
     }
 }
 
@@ -261,6 +269,7 @@ pub fn over(over: Over) -> &'static str {
         Over::Machines => "machine",
         Over::Workloads => "workload",
         Over::Repeats => "repeat",
+        Over::RandomLevels => "random level",
     }
 }
 

@@ -228,6 +228,7 @@ fn many_lines() -> Results {
         name: name.to_owned(),
         levels: levels(names),
         numbers,
+        random: false,
     };
     results.factors = vec![
         factor("library", &["stock", "own"], None),

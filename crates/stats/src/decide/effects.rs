@@ -12,6 +12,11 @@
 //! other workloads like these would give is a second question, which the spread of the workloads answers ([`Size::others`]):
 //! of two of them nearly nothing, as Student's quantile with one degree of freedom is 12.7. Where nothing was repeated
 //! the spread of the workloads is all there is, and [`Size::of`] says that.
+//!
+//! Repeats may be draws that all cells share ([`Design::shared_repeats`]), as the layouts of a program are: what one layout does
+//! to one workload it also does to another. Then the draws are the units, each with the mean over its workloads, and more
+//! workloads do not make the interval narrower. On several machines the variances of the mean over machines and over draws
+//! add up, which counts twice what one draw does on one machine alone.
 
 mod aliases;
 mod least_squares;
@@ -47,6 +52,9 @@ pub struct Design {
     /// Values of different workloads may be compared, as those normalised to the same work may. Then an edge whose ends
     /// have no workload in common is judged by the means over the workloads of each end.
     pub comparable_workloads: bool,
+    /// Repeats are draws that all machines and workloads share: the error of one is the same for all of them. Otherwise each machine
+    /// and workload has repeats of its own.
+    pub shared_repeats: bool,
 }
 
 /// Factor: a property that is varied on purpose.
@@ -161,6 +169,8 @@ pub enum Over {
     Workloads,
     /// Repeats of the only workload on the only machine.
     Repeats,
+    /// Levels of random factors on the only machine: the effect speaks of levels like these.
+    RandomLevels,
 }
 
 /// Two configurations that differ in one factor.
@@ -257,7 +267,7 @@ pub fn effects(design: &Design, alpha: f64) -> Effects {
             for with in 0..factor {
                 for (with_from, with_to) in steps(&design.factors[with]) {
                     let with = (with, with_from, with_to);
-                    found.interactions.extend(interaction((factor, from, to), with, &edges, &pairs, alpha));
+                    found.interactions.extend(interaction(&cells, (factor, from, to), with, &edges, &pairs, alpha));
                 }
             }
         }
@@ -342,10 +352,13 @@ fn effect(
     pairs: &[Pair],
     alpha: f64,
 ) -> Option<Effect> {
-    let over = over(pairs)?;
+    let over = over(cells, pairs)?;
     let (table, by_edge) = tabulated(pairs, over);
     let units = student::units(&table);
     let mut size = student::size(over, &units, pairs, alpha)?;
+    if cells.has_shared_repeats() {
+        size.rest_on_draws(&student::units(&tabulated(pairs, Over::RandomLevels).0), alpha);
+    }
     let mut of_edges = Vec::new();
     for (edge, values) in by_edge {
         let values = least_squares::means(&values);
@@ -381,10 +394,13 @@ fn count<'a>(pairs: impl Iterator<Item = &'a Pair>) -> usize {
 }
 
 /// The unit of which there are several.
-fn over(pairs: &[Pair]) -> Option<Over> {
+fn over(cells: &Cells, pairs: &[Pair]) -> Option<Over> {
     let first = pairs.first()?;
     if pairs.iter().any(|pair| pair.machine != first.machine) {
         return Some(Over::Machines);
+    }
+    if cells.has_shared_repeats() {
+        return Some(Over::RandomLevels);
     }
     // Without a workload in common there are no workloads to count.
     if pairs.iter().all(|pair| pair.workload.is_some()) && pairs.iter().any(|pair| pair.workload != first.workload) {
@@ -402,7 +418,7 @@ fn tabulated(pairs: &[Pair], over: Over) -> (Table, BTreeMap<usize, Table>) {
         let (unit, place) = match over {
             Over::Machines => (pair.machine, workload),
             Over::Workloads => (workload.saturating_sub(1), 0),
-            Over::Repeats => (pair.repeat as usize, workload),
+            Over::Repeats | Over::RandomLevels => (pair.repeat as usize, workload),
         };
         let sum = sums.entry((pair.edge, unit, place)).or_default();
         *sum = (sum.0 + pair.d, sum.1 + 1.0);
@@ -440,6 +456,7 @@ fn conditional(
 
 /// Differences of pairs that lie on edges which differ in the other factor only.
 fn interaction(
+    cells: &Cells,
     (factor, from, to): Step,
     (with, with_from, with_to): Step,
     edges: &[Vec<usize>],
@@ -460,9 +477,12 @@ fn interaction(
             Some(Pair { d, ..pair.clone() })
         })
         .collect();
-    let over = over(&differences)?;
-    let (table, _) = tabulated(&differences, over);
-    let size = student::size(over, &student::units(&table), &differences, alpha)?;
+    let over = over(cells, &differences)?;
+    let units = |over| student::units(&tabulated(&differences, over).0);
+    let mut size = student::size(over, &units(over), &differences, alpha)?;
+    if cells.has_shared_repeats() {
+        size.rest_on_draws(&units(Over::RandomLevels), alpha);
+    }
     Some(Interaction { factor, from, to, with, with_from, with_to, size, pairs: count(differences.iter()) })
 }
 
@@ -471,15 +491,35 @@ fn interaction(
 fn by_model(design: &Design, cells: &Cells, (factor, from, to): Step, alpha: f64) -> Option<Effect> {
     let over = match (cells.machines() > 1, cells.workloads() > 1) {
         (true, _) => Over::Machines,
+        (false, _) if cells.has_shared_repeats() => Over::RandomLevels,
         (false, true) => Over::Workloads,
         (false, false) => Over::Repeats,
     };
+    let mut size = student::size(over, &fitted(design, cells, (factor, from, to), over), &[], alpha)?;
+    if cells.has_shared_repeats() {
+        size.rest_on_draws(&fitted(design, cells, (factor, from, to), Over::RandomLevels), alpha);
+    }
+    Some(Effect {
+        factor,
+        from,
+        to,
+        given: None,
+        pairs: 0,
+        size,
+        edges: Vec::new(),
+        work: Work::Same,
+        method: Method::Model,
+    })
+}
+
+/// An effect in each unit, from a model of its cells.
+fn fitted(design: &Design, cells: &Cells, (factor, from, to): Step, over: Over) -> BTreeMap<usize, f64> {
     let mut of_unit: BTreeMap<usize, Vec<&Observation>> = BTreeMap::new();
     for observation in cells.observations() {
         let unit = match over {
             Over::Machines => observation.machine,
             Over::Workloads => observation.workload,
-            Over::Repeats => observation.repeat as usize,
+            Over::Repeats | Over::RandomLevels => observation.repeat as usize,
         };
         of_unit.entry(unit).or_default().push(observation);
     }
@@ -489,7 +529,7 @@ fn by_model(design: &Design, cells: &Cells, (factor, from, to): Step, alpha: f64
         .enumerate()
         .flat_map(|(factor, of)| (1..of.levels.len()).map(move |level| (factor, level)))
         .collect();
-    let units: BTreeMap<usize, f64> = of_unit
+    of_unit
         .into_iter()
         .filter_map(|(unit, observations)| {
             let within = |value: &dyn Fn(&Observation) -> f64| within_blocks(&observations, value);
@@ -510,19 +550,7 @@ fn by_model(design: &Design, cells: &Cells, (factor, from, to): Step, alpha: f64
             };
             Some((unit, value(to)? - value(from)?))
         })
-        .collect();
-    let size = student::size(over, &units, &[], alpha)?;
-    Some(Effect {
-        factor,
-        from,
-        to,
-        given: None,
-        pairs: 0,
-        size,
-        edges: Vec::new(),
-        work: Work::Same,
-        method: Method::Model,
-    })
+        .collect()
 }
 
 /// Distances of a value from its mean in the block.

@@ -39,7 +39,12 @@ pub(crate) fn study(title: &str, value: impl Fn(usize, usize, usize) -> f64) -> 
             direction: Direction::Lower,
             normalise: None,
         },
-        factors: vec![crate::Factor { name: "engine".to_owned(), levels: name("engine", 2), numbers: None }],
+        factors: vec![crate::Factor {
+            name: "engine".to_owned(),
+            levels: name("engine", 2),
+            numbers: None,
+            random: false,
+        }],
         workloads: name("map", 2).into_iter().map(|name| Workload { name, axes: Default::default() }).collect(),
         machines: name("host", 3)
             .into_iter()
@@ -47,6 +52,7 @@ pub(crate) fn study(title: &str, value: impl Fn(usize, usize, usize) -> f64) -> 
             .collect(),
         cells,
         seed: 1,
+        random: Vec::new(),
     }
 }
 

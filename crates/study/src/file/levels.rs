@@ -25,6 +25,8 @@ pub(super) struct FactorText {
     levels: Option<Spanned<Vec<Spanned<LevelText>>>>,
     sweep: Option<Spanned<SweepText>>,
     stop: Option<Spanned<StopText>>,
+    #[serde(default)]
+    random: Option<Spanned<bool>>,
 }
 
 /// A level is its name, its number, or a table.
@@ -108,8 +110,13 @@ struct Scale {
 /// Takes a factor of the file; the places are those of its levels.
 pub(super) fn factor(text: Spanned<FactorText>) -> Result<(Factor, Vec<Range<usize>>), Misplaced> {
     let place = text.span();
-    let FactorText { name, levels, sweep, stop } = text.into_inner();
+    let FactorText { name, levels, sweep, stop, random } = text.into_inner();
     super::is_name(&name)?;
+    let random = random.filter(|random| *random.get_ref());
+    let swept_on_purpose = sweep.as_ref().map(Spanned::span).or(stop.as_ref().map(Spanned::span));
+    if let (Some(_), Some(place)) = (&random, swept_on_purpose) {
+        return misplaced(place, "expected a list of levels of a random factor, without a sweep or a stopping rule");
+    }
     let mut places = Vec::new();
     let (levels, numbers, scale) = match (levels, sweep) {
         (Some(levels), None) => {
@@ -127,8 +134,18 @@ pub(super) fn factor(text: Spanned<FactorText>) -> Result<(Factor, Vec<Range<usi
         }
         Some(stop) => Some(stopping(stop.into_inner(), scale)?),
     };
+    if let Some(random) = &random
+        && levels.len() < 2
+    {
+        return misplaced(
+            random.span(),
+            "random: expected at least two levels, found one, which tells nothing of others",
+        );
+    }
     places.resize(levels.len(), name.span());
-    Ok((Factor { name: name.into_inner(), levels, numbers, stop }, places))
+    // Levels that stand for others are in no order.
+    let numbers = numbers.filter(|_| random.is_none());
+    Ok((Factor { name: name.into_inner(), levels, numbers, stop, random: random.is_some() }, places))
 }
 
 type Levels = (Vec<Level>, Option<Vec<f64>>, Scale);

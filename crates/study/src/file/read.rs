@@ -243,6 +243,13 @@ fn zips(texts: Vec<Spanned<Vec<Spanned<String>>>>, factors: &[Factor]) -> Result
                     );
                 }
             }
+            let is_like_first = |&first: &usize| numbered(factors, first).random == numbered(factors, factor).random;
+            if !zip.first().is_none_or(is_like_first) {
+                return misplaced(
+                    name.span(),
+                    format!("zip: expected factors that are all random, or none of them, found `{}`", name.get_ref()),
+                );
+            }
             if let Some(stop) = &numbered(factors, factor).stop {
                 return misplaced(name.span(), format!("zip: expected no stopping rule, found `{}`", stop.text));
             }

@@ -77,6 +77,18 @@ fn every_mistake_names_the_place_what_was_expected_and_what_was_found() {
                 1,
             ),
         ),
+        ("a random sweep", sweep("from = 1, to = 4, steps = 4 }\nrandom = true # {")),
+        ("a random factor with a stopping rule", stop("when = \"late > 1\", then = \"skip\" }\nrandom = true # {")),
+        ("one random level", with("[16, 64]", "[16]\nrandom = true")),
+        ("neither random nor not", with("[16, 64]", "[16, 64]\nrandom = 12")),
+        (
+            "a random factor that goes along with another",
+            with("levels = [16, 64]", "levels = [16, 64]\nrandom = true").replacen(
+                "\n[[factor]]",
+                "zip = [[\"engine\", \"clients\"]]\n[[factor]]",
+                1,
+            ),
+        ),
         ("sweep that falls", sweep("from = 4, to = 1, scale = \"log2\"")),
         ("sweep without steps", sweep("from = 1, to = 4")),
         ("sweep from zero", sweep("from = 0, to = 4, scale = \"log\", steps = 3")),
@@ -132,6 +144,15 @@ fn a_sweep_has_the_requested_points() {
     assert_eq!(points("from = 0, to = 1.0, steps = 5"), [0.0, 0.25, 0.5, 0.75, 1.0]);
     assert_eq!(points("from = 1, to = 1000, steps = 4, scale = \"log\""), [1.0, 10.0, 100.0, 1000.0]);
     assert_eq!(points("from = 1, to = 4, steps = 7"), [1.0, 2.0, 3.0, 4.0], "whole ends, whole points");
+}
+
+#[test]
+fn levels_of_a_random_factor_are_no_numbers() {
+    let study = Study::parse(&with("levels = [16, 64]", "levels = [16, 64]\nrandom = true")).expect("it is a study");
+    assert_eq!(study.factors.iter().map(|factor| factor.random).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(study.factors[1].numbers, None);
+    let not = Study::parse(&with("levels = [16, 64]", "levels = [16, 64]\nrandom = false")).expect("it is a study");
+    assert!(!not.factors[1].random && not.factors[1].numbers.is_some());
 }
 
 #[test]

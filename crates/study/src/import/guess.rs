@@ -9,6 +9,8 @@ use super::{Table, Unit};
 pub struct Roles {
     /// Columns of factors, in order.
     pub factors: Vec<String>,
+    /// Columns of random factors, in order; none is ever guessed.
+    pub random: Vec<String>,
     /// Columns of workloads; several together name a workload.
     pub workloads: Vec<String>,
     /// Name of the column with machines.
@@ -126,13 +128,20 @@ impl Roles {
     /// True for a column that has a role.
     pub fn names(&self, column: &str) -> bool {
         let single = [&self.machine, &self.repeat, &self.value, &self.frames];
-        single.into_iter().flatten().chain(&self.factors).chain(&self.workloads).any(|name| name == column)
+        single
+            .into_iter()
+            .flatten()
+            .chain(&self.factors)
+            .chain(&self.random)
+            .chain(&self.workloads)
+            .any(|name| name == column)
     }
 
     /// Columns that have a role, with the role.
     pub fn listed(&self) -> Vec<(&'static str, &str)> {
         let mut listed: Vec<(&'static str, &str)> = Vec::new();
         listed.extend(self.factors.iter().map(|name| ("factor", name.as_str())));
+        listed.extend(self.random.iter().map(|name| ("random", name.as_str())));
         listed.extend(self.workloads.iter().map(|name| ("workload", name.as_str())));
         for (role, name) in
             [("machine", &self.machine), ("repeat", &self.repeat), ("value", &self.value), ("frames", &self.frames)]

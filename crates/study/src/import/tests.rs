@@ -5,6 +5,7 @@ fn roles() -> Roles {
     let name = |text: &str| Some(text.to_owned());
     Roles {
         factors: vec!["Engine".to_owned(), "DLL".to_owned()],
+        random: Vec::new(),
         workloads: vec!["Demo N".to_owned()],
         machine: name("CPU"),
         repeat: None,

@@ -36,6 +36,7 @@ fn results() -> Results {
             name: "clients".to_owned(),
             levels: vec!["1".to_owned(), "2".to_owned()],
             numbers: Some(vec![1.0, 2.0]),
+            random: false,
         }],
         workloads: vec![Workload {
             name: "dm1".to_owned(),
@@ -44,6 +45,7 @@ fn results() -> Results {
         machines: vec![Machine { name: "here".to_owned(), facts: Value::Null, disturbances: Vec::new() }],
         cells: vec![cell("a", Role::Measured, State::Done), cell("b", Role::Control, failed)],
         seed: 7,
+        random: Vec::new(),
     }
 }
 

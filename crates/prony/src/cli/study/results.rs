@@ -62,6 +62,9 @@ pub struct ColumnArgs {
     /// Column with levels of a factor; may be repeated, in order
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub factor: Vec<String>,
+    /// Column with levels of a random factor: they were drawn from many, as layouts are, and intervals are for others like them
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub random: Vec<String>,
     /// Column with workload names; several are combined
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub workload: Vec<String>,
@@ -92,8 +95,8 @@ Changes of a time are those of the speed, its inverse: +91 % speed is 1.91 times
 Cells that differ in one factor only are compared on each machine and workload. A machine counts once: the mean over
 machines has Student's interval, the median is over machines too, and the range is minimum to maximum over machines and
 matched comparisons. With one machine, all of them are over its workloads, and the interval is for these workloads, over
-their repeats; without repeats it is over workloads. A matched comparison is a pair of configurations that differ in
-that factor only.
+their repeats; without repeats it is over workloads. With random factors, such as layouts, it is over their levels, and on
+several machines over both. A matched comparison is a pair of configurations that differ in that factor only.
 
 Exit codes:
   0  reported

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use prony_stats::effects::{Edge, Effect, Interaction, Method, Over, Size, Work};
-use prony_study::Metric;
 use prony_study::effects::Found;
+use prony_study::{Metric, RandomFactor};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,6 +22,9 @@ pub struct EffectsDocument<'a> {
     done: usize,
     machines: usize,
     workloads: usize,
+    /// Factors whose levels stand for others like them, of which no effects are stated.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    random: &'a [RandomFactor],
     /// Effects and interactions; beyond ten, `found` rests on `p_holm`.
     comparisons: usize,
     /// Each effect over all edges, then each with another factor fixed at one level.
@@ -64,6 +67,9 @@ struct Units {
     per_workload: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     per_repeat: Option<Map<String, Value>>,
+    /// Combinations of the levels of random factors, the last one fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_random_level: Option<Map<String, Value>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,6 +131,7 @@ pub fn answer(found: &Found) -> EffectsDocument<'_> {
         done,
         machines: found.results.machines.len(),
         workloads: found.results.workloads.len(),
+        random: &found.results.random,
         comparisons: found.effects.comparisons,
         effects: all.map(|effect| one(found, effect)).collect(),
         interactions: found.effects.interactions.iter().map(|interaction| depends(found, interaction)).collect(),
@@ -203,8 +210,11 @@ fn depends<'a>(found: &'a Found, interaction: &Interaction) -> Depends<'a> {
 }
 
 fn units(found: &Found, size: &Size) -> Units {
-    let machines: Vec<String> = found.results.machines.iter().map(|machine| machine.name.clone()).collect();
-    let workloads: Vec<String> = found.results.workloads.iter().map(|workload| workload.name.clone()).collect();
-    let named = |over: Over| (size.over == over).then(|| by_unit(size, &machines, &workloads));
-    Units { per_machine: named(Over::Machines), per_workload: named(Over::Workloads), per_repeat: named(Over::Repeats) }
+    let named = |over: Over| (size.over == over).then(|| by_unit(size, &found.results));
+    Units {
+        per_machine: named(Over::Machines),
+        per_workload: named(Over::Workloads),
+        per_repeat: named(Over::Repeats),
+        per_random_level: named(Over::RandomLevels),
+    }
 }

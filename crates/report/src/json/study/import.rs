@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 /// What the results have, and which column is what. `directory`: where they are.
 pub fn answer(directory: &Path, results: &Results, roles: &Roles) -> Value {
     let roles: Vec<_> = roles.listed().iter().map(|(role, column)| json!({"role": role, "column": column})).collect();
-    let factors: Vec<_> =
-        results.factors.iter().map(|factor| json!({"name": factor.name, "levels": factor.levels})).collect();
+    let factors: Vec<_> = results
+        .factors
+        .iter()
+        .map(|factor| json!({"name": factor.name, "levels": factor.levels, "random": factor.random}))
+        .collect();
     json!({
         "directory": directory.to_string_lossy(),
         "metric": results.metric,

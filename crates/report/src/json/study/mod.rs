@@ -9,6 +9,7 @@ pub mod plan;
 pub mod status;
 
 use prony_stats::effects::{Over, Size};
+use prony_study::Results;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -64,14 +65,14 @@ impl Percent {
     }
 }
 
-/// Units of a size by name, in per cent. `machines`, `workloads`: their names by index.
-fn by_unit(size: &Size, machines: &[String], workloads: &[String]) -> Map<String, Value> {
+/// Units of a size by name, in per cent.
+fn by_unit(size: &Size, results: &Results) -> Map<String, Value> {
     let name = |unit: usize| match size.over {
-        Over::Machines => machines.get(unit).cloned(),
-        Over::Workloads => workloads.get(unit).cloned(),
-        Over::Repeats => None,
+        Over::Machines => results.machines[unit].name.clone(),
+        Over::Workloads => results.workloads[unit].name.clone(),
+        Over::RandomLevels => results.random_levels(unit),
+        Over::Repeats => unit.to_string(),
     };
-    let named =
-        |&(unit, value): &(usize, f64)| (name(unit).unwrap_or_else(|| unit.to_string()), to_percent(value).into());
+    let named = |&(unit, value): &(usize, f64)| (name(unit), to_percent(value).into());
     size.units.iter().map(named).collect()
 }

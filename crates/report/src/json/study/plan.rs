@@ -12,7 +12,7 @@ pub fn answer(planned: &StudyPlan, with_cells: bool) -> Value {
     let factors = study.factors.iter().map(|factor| {
         let levels: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
         let stop = factor.stop.as_ref().map(|stop| &stop.text);
-        json!({ "name": factor.name, "levels": levels, "numbers": factor.numbers, "stop": stop })
+        json!({ "name": factor.name, "levels": levels, "numbers": factor.numbers, "stop": stop, "random": factor.random })
     });
     let left_out = plan.left_out.iter().map(|left_out| match &left_out.reason {
         Reason::Only => json!({ "by": "only", "cells": left_out.cells }),

@@ -136,6 +136,7 @@ fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Ratios,
         let name = match size.over {
             Over::Machines => matrix.results.machines[unit].name.clone(),
             Over::Workloads => matrix.results.workloads[unit].name.clone(),
+            Over::RandomLevels => matrix.results.random_levels(unit),
             Over::Repeats => format!("{} {}", over(size.over), unit + 1),
         };
         let d = format!("M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z", At(at(value)), At(y));

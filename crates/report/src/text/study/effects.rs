@@ -19,10 +19,11 @@ pub fn text(found: &Found) -> String {
     let (_, done) = found.cells();
     let _ = writeln!(
         out,
-        "{} on {} and {}; changes are of {}\n",
+        "{} on {} and {}{}; changes are of {}\n",
         count(done as u64, "cell"),
         count(found.results.machines.len() as u64, "machine"),
         count(found.results.workloads.len() as u64, "workload"),
+        random(found),
         Untrusted::new(&changing(found).name),
     );
     out += &effects(found);
@@ -36,6 +37,15 @@ pub fn text(found: &Found) -> String {
     rests(&mut out, found);
     apart(&mut out, found);
     out
+}
+
+/// `, in 12 levels of layout`: what the intervals hold for others like.
+fn random(found: &Found) -> String {
+    let each = found.results.random.iter();
+    let named = each.map(|factor| {
+        format!(", in {} of {}", count(factor.levels.len() as u64, "level"), Untrusted::new(&factor.name))
+    });
+    named.collect()
 }
 
 /// Effects as text, one line each.

@@ -20,7 +20,8 @@ pub fn text(directory: &Path, results: &Results) -> String {
     for (at, factor) in results.factors.iter().enumerate() {
         let head = if at == 0 { "factors" } else { "" };
         let levels: Vec<String> = factor.levels.iter().map(|level| Untrusted::new(level).to_string()).collect();
-        out += &format!("  {head:<8}{}: {}\n", Untrusted::new(&factor.name), levels.join(", "));
+        let random = if factor.random { ", random" } else { "" };
+        out += &format!("  {head:<8}{}: {}{random}\n", Untrusted::new(&factor.name), levels.join(", "));
     }
     out
 }

@@ -20,7 +20,8 @@ pub fn text(planned: &StudyPlan) -> String {
     let mut out = format!("{}\n", Untrusted::new(&study.title));
     row(&mut out, "metric", &metric(study));
     for (at, factor) in study.factors.iter().enumerate() {
-        row(&mut out, if at == 0 { "factors" } else { "" }, &format!("{}: {}", factor.name, levels(factor)));
+        let random = if factor.random { ", random" } else { "" };
+        row(&mut out, if at == 0 { "factors" } else { "" }, &format!("{}: {}{random}", factor.name, levels(factor)));
     }
     row(&mut out, "cells", &cell_counts(plan));
     row(&mut out, "blocks", &blocks(study, plan));
@@ -44,18 +45,27 @@ fn intervals(study: &Study) -> String {
         (false, 1) => "other workloads: none, with only one".to_owned(),
         (false, _) => format!("others like them: none from {workloads}, {OTHERS_MIN} are needed"),
     };
+    let random = study.factors.iter().filter(|factor| factor.random);
+    let random: Vec<String> =
+        random.map(|factor| format!("levels of {} like these {}", factor.name, factor.levels.len())).collect();
+    let and_random = random.iter().map(|random| format!(" and {random}")).collect::<String>();
     match of {
-        Some(Over::Machines) => format!("for machines like these {}", study.machines.len()),
-        Some(Over::Repeats) => format!(
-            "for {}, over {}; for {like_these}",
-            if workloads == 1 { "this workload".to_owned() } else { format!("these {workloads} workloads") },
-            count(u64::from(study.repeats), "repeat"),
-        ),
+        Some(Over::Machines) => format!("for machines like these {}{and_random}", study.machines.len()),
+        Some(Over::RandomLevels) => {
+            format!("for {}{and_random}; for other workloads: none", these(workloads))
+        }
+        Some(Over::Repeats) => {
+            format!("for {}, over {}; for {like_these}", these(workloads), count(u64::from(study.repeats), "repeat"),)
+        }
         Some(Over::Workloads) => {
             format!("none for these {workloads} workloads without repeats: set `repeats = 5`; for {like_these}")
         }
         None => "none: one machine, one workload, one repeat; set `repeats = 5`".to_owned(),
     }
+}
+
+fn these(workloads: u64) -> String {
+    if workloads == 1 { "this workload".to_owned() } else { format!("these {workloads} workloads") }
 }
 
 const UNKNOWN_TIME: &str = "unknown: set `seconds_per_cell` in the study, or use --earlier";
@@ -171,6 +181,10 @@ fn design(out: &mut String, study: &Study, plan: &Plan) {
     };
     row(out, "design", &rank);
     for (at, (factor, edges)) in study.factors.iter().zip(&design.edges).enumerate() {
+        // No effect of a random level is ever stated.
+        if factor.random {
+            continue;
+        }
         for pair in shown_edges(&edges.pairs) {
             row(out, "", &edge(study, at, factor, pair));
         }

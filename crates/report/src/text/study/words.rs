@@ -31,6 +31,7 @@ pub fn units(size: &Size) -> &'static str {
         Over::Machines => "machines",
         Over::Workloads => "workloads",
         Over::Repeats => "repeats",
+        Over::RandomLevels => "random levels",
     }
 }
 

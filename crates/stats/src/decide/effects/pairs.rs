@@ -62,6 +62,11 @@ impl<'a> Cells<'a> {
         design.observations.iter().filter(move |one| is_usable(design, one))
     }
 
+    /// True if repeats are draws that all cells share.
+    pub fn has_shared_repeats(&self) -> bool {
+        self.design.shared_repeats
+    }
+
     /// Number of machines with values.
     pub fn machines(&self) -> usize {
         self.observations().map(|one| one.machine).collect::<BTreeSet<_>>().len()

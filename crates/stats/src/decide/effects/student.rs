@@ -58,6 +58,15 @@ impl Size {
         self.p = self.chance_beyond(0.0);
     }
 
+    /// Interval over the draws that all cells share, where the units are machines: both vary.
+    pub(super) fn rest_on_draws(&mut self, draws: &BTreeMap<usize, f64>, alpha: f64) {
+        if self.over == Over::Machines {
+            let machines: Vec<f64> = self.units.iter().map(|unit| unit.1).collect();
+            let draws: Vec<f64> = draws.values().copied().collect();
+            self.rest_on(&[Spread::of(&machines), Spread::of(&draws)], alpha);
+        }
+    }
+
     /// Difference from another size of the same units, which is independent of this one: two runs of a study. `None`
     /// where they have no unit in common, or are not over the same kind of units.
     ///

@@ -43,7 +43,7 @@ impl Imitated {
             }
         }
         let factors = vec![factor("engine", 2), factor("plugins", 2)];
-        Design { factors, observations, better: Better::Lower, comparable_workloads: false }
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false }
     }
 }
 
@@ -97,7 +97,7 @@ fn on_one_machine(workloads: usize, repeats: u32, seed: &mut Seed) -> (Design, f
     }
     let truth = gains.iter().sum::<f64>() / workloads as f64;
     let factors = vec![factor("engine", 2)];
-    (Design { factors, observations, better: Better::Lower, comparable_workloads: false }, truth)
+    (Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false }, truth)
 }
 
 #[test]
@@ -126,6 +126,82 @@ fn an_interval_of_one_machine_holds_what_its_very_workloads_gain() {
         let within = if repeats == 2 { 0.3 } else { 0.1 };
         assert!(median < within, "{workloads} × {repeats}: ± {median}");
     }
+}
+
+/// A change of 0.2 in `draws` layouts of a program, which make it faster or slower by 0.05 alike on all machines and workloads. Machines
+/// gain 0.2 and 0.04 more or less.
+fn in_layouts(machines: usize, workloads: usize, draws: u32, shared: bool, seed: &mut Seed) -> Design {
+    let layouts: Vec<f64> = (0..draws).map(|_| 0.05 * normal(seed)).collect();
+    let mut observations = Vec::new();
+    for machine in 0..machines {
+        let gain = if machines > 1 { 0.2 + 0.04 * normal(seed) } else { 0.2 };
+        for workload in 0..workloads {
+            for (repeat, layout) in (0..draws).zip(&layouts) {
+                for level in 0..2 {
+                    let ln_value = workload as f64 - (gain + layout) * level as f64 + 0.01 * normal(seed);
+                    observations.push(Observation { machine, workload, repeat, levels: vec![level], ln_value });
+                }
+            }
+        }
+    }
+    let factors = vec![factor("code", 2)];
+    Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: shared }
+}
+
+/// Share of intervals that hold the change, of 2,000 studies.
+fn held(machines: usize, workloads: usize, draws: u32, shared: bool) -> f64 {
+    const STUDIES: u64 = 2000;
+    let holds = |at: u64| {
+        let design = in_layouts(machines, workloads, draws, shared, &mut Seed::new(at));
+        let size = effects(&design, 0.05).effects.remove(0).size;
+        if shared {
+            let over = if machines > 1 { Over::Machines } else { Over::RandomLevels };
+            assert_eq!((size.over, size.of), (over, over));
+            assert_eq!(size.units.len(), if machines > 1 { machines } else { draws as usize });
+        }
+        !size.interval.excludes(0.2)
+    };
+    (0..STUDIES).filter(|&at| holds(at)).count() as f64 / STUDIES as f64
+}
+
+#[test]
+fn an_interval_over_shared_draws_holds_the_truth_however_many_workloads_there_are() {
+    for (workloads, draws) in [(1, 4), (1, 12), (6, 4), (6, 12)] {
+        let held = held(1, workloads, draws, true);
+        assert!((0.935..=0.965).contains(&held), "{workloads} × {draws}: {held}");
+    }
+    let held = held(1, 6, 12, false);
+    assert!(held < 0.7, "repeats of each workload would be independent: {held}");
+}
+
+#[test]
+fn machines_and_shared_draws_both_scatter() {
+    for (machines, draws) in [(3, 12), (6, 4), (6, 12)] {
+        let held = held(machines, 2, draws, true);
+        assert!((0.935..=0.985).contains(&held), "{machines} × {draws}: {held}");
+    }
+    let held = held(6, 2, 4, false);
+    assert!(held < 0.85, "machines alone do not know what the layouts have in common: {held}");
+}
+
+#[test]
+fn one_draw_tells_nothing_of_others() {
+    for machines in [1, 3] {
+        let size = effects(&in_layouts(machines, 2, 1, true, &mut Seed::new(1)), 0.05).effects.remove(0).size;
+        assert_eq!((size.p, size.interval.low), (None, f64::NEG_INFINITY), "{machines}");
+    }
+}
+
+#[test]
+fn draws_are_the_units_of_a_model_without_edges_too() {
+    let mut design = in_layouts(1, 2, 5, true, &mut Seed::new(3));
+    // Half of a cross: a second factor that moves against the first in every other workload.
+    design.factors.push(factor("other", 2));
+    for one in &mut design.observations {
+        one.levels.push(one.levels[0] ^ one.workload);
+    }
+    let size = effects(&design, 0.05).effects.remove(0).size;
+    assert_eq!((size.over, size.units.len()), (Over::RandomLevels, 5));
 }
 
 #[test]
@@ -172,7 +248,8 @@ fn an_effect_is_seldom_claimed_where_there_is_none_even_with_many_questions() {
             }
         }
         let factors = vec![factor("a", 3), factor("b", 2), factor("c", 2), factor("d", 2)];
-        let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+        let design =
+            Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false };
         let found = effects(&design, 0.05);
         assert!(found.comparisons > COMPARISONS_MAX);
         let of_effects = found.effects.iter().map(|effect| &effect.size);
@@ -211,7 +288,8 @@ fn range_is_over_machines_and_edges_and_usual_is_the_median_of_machines() {
         ));
     }
     let factors = vec![factor("engine", 2), factor("plugins", 2)];
-    let mut design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let mut design =
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false };
     let found = effects(&design, 0.05);
     let engine = &found.effects[0];
     assert_eq!((engine.pairs, engine.edges.len(), engine.size.interval.n), (6, 2, 3));
@@ -256,7 +334,8 @@ fn half_of_a_cross_has_effects_without_edges() {
         observations.extend(cells(machine, 0, &values));
     }
     let factors = vec![factor("a", 2), factor("b", 2), factor("c", 2)];
-    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let design =
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false };
     let found = effects(&design, 0.05);
     for (effect, gain) in found.effects.iter().zip(gains) {
         assert_eq!((effect.method, effect.edges.len()), (Method::Model, 0));
@@ -269,7 +348,8 @@ fn half_of_a_cross_has_effects_without_edges() {
 fn factors_that_always_change_together_have_no_effect_of_their_own() {
     let observations = cells(0, 0, &[(&[0, 0], 2.0), (&[1, 1], 1.0)]);
     let factors = vec![factor("a", 2), factor("b", 2)];
-    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let design =
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false };
     let found = effects(&design, 0.05);
     assert!(found.effects.is_empty(), "{found:?}");
     assert_eq!(found.aliases.len(), 2);
@@ -287,7 +367,8 @@ fn other_workloads_at_either_end_are_compared_by_means_when_they_may_be() {
         }
     }
     let factors = vec![factor("engine", 2)];
-    let mut design = Design { factors, observations, better: Better::Lower, comparable_workloads: true };
+    let mut design =
+        Design { factors, observations, better: Better::Lower, comparable_workloads: true, shared_repeats: false };
     let found = effects(&design, 0.05);
     let engine = &found.effects[0];
     near(engine.size.median, 1.11f64.ln());
@@ -306,7 +387,8 @@ fn observations_that_do_not_fit_are_left_out() {
     let mut observations = cells(0, 0, &[(&[0], 2.0), (&[1], 1.0)]);
     observations.extend(cells(0, 0, &[(&[5], 2.0), (&[0, 0], 1.0), (&[1], f64::NAN), (&[0], 0.0)]));
     let factors = vec![factor("a", 2)];
-    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let design =
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false, shared_repeats: false };
     let found = effects(&design, 0.05);
     near(found.effects[0].size.median, 2f64.ln());
     assert_eq!((found.effects[0].size.p, found.effects[0].size.over), (None, Over::Repeats));
