@@ -7,6 +7,7 @@
 //! test. However many runs there are of one layout, it counts once. Instead of runs of a command, there may be replays of demos.
 
 mod answer;
+mod bolt;
 mod builds;
 mod estimate;
 mod judged;
@@ -29,6 +30,7 @@ use crate::options::Options;
 use builds::Builds;
 
 pub use answer::{Layout, LayoutReport, Layouts, LayoutsEnded, Needs, ReplayedDemo};
+pub use bolt::Bolt;
 pub use estimate::{Estimate, Spreads};
 pub use toolchain::{LinkError, Linker, Links, SEED_VARIABLE, link};
 
@@ -61,6 +63,10 @@ pub struct BuildOptions {
     pub directory: PathBuf,
     /// Program and arguments that end up in [`link`], followed by the name of a linker and its arguments.
     pub link: Vec<String>,
+    /// BOLT, which makes the layouts of one link; `None`: each layout is a build.
+    pub bolt: Option<Bolt>,
+    /// New or empty directory that gets a copy of each program: `a/1/NAME` of layout 1 of A, `a/as-built/NAME`.
+    pub keep: Option<PathBuf>,
     /// Seed of the layouts, and of the order of runs: equal seed, equal draws.
     pub seed: u64,
 }
@@ -141,6 +147,18 @@ pub enum LayoutError {
         /// The last lines that it printed.
         printed: Vec<String>,
     },
+    /// BOLT could not order the functions of a program.
+    #[error("`{name}`: {}: expected exit code 0, found {ended}", program.display())]
+    Bolt {
+        /// Name of the command.
+        name: String,
+        /// Path of BOLT.
+        program: PathBuf,
+        /// How it ended.
+        ended: String,
+        /// The last lines that it printed.
+        printed: Vec<String>,
+    },
     /// A build ended well and left no program.
     #[error("`{build}` made no {}", program.display())]
     NoProgram {
@@ -161,6 +179,9 @@ pub enum LayoutError {
         /// True if a linker was run that orders sections.
         has_links: bool,
     },
+    /// The directory for copies of the programs has something in it.
+    #[error("{}: expected a new or an empty directory, found entries", .0.display())]
+    Occupied(PathBuf),
     /// Something of the system failed.
     #[error("{}: {error}", path.display())]
     Io {

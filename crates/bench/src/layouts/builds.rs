@@ -29,7 +29,17 @@ pub struct Builds {
     pub binaries: [Vec<Binary>; 2],
     /// What was ordered in the last layout of each side.
     pub links: [Option<Links>; 2],
+    /// Programs of A and of B with their relocations, if BOLT orders them.
+    linked: [Option<PathBuf>; 2],
     scratch: TempDir,
+}
+
+/// How a side is built.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    AsItIs,
+    InOrder(u32),
+    WithRelocations,
 }
 
 /// A program that a build replaces, put back at the end.
@@ -78,9 +88,16 @@ impl Builds {
     ) -> Result<Builds, LayoutError> {
         let scratch = tempfile::Builder::new().prefix("prony-layouts-").tempdir();
         let scratch = scratch.map_err(LayoutError::io(&std::env::temp_dir()))?;
+        if let Some(keep) = &options.keep {
+            fs::create_dir_all(keep).map_err(LayoutError::io(keep))?;
+            if fs::read_dir(keep).map_err(LayoutError::io(keep))?.next().is_some() {
+                return Err(LayoutError::Occupied(keep.clone()));
+            }
+        }
         let directory = scratch.path().join("tools");
         let tools = Tools::make(&directory, &options.link).map_err(LayoutError::io(&directory))?;
-        let mut builds = Builds { binaries: [Vec::new(), Vec::new()], links: [None, None], scratch };
+        let mut builds =
+            Builds { binaries: [Vec::new(), Vec::new()], links: [None, None], linked: [None, None], scratch };
         let mut originals = Vec::new();
         for (number, side) in options.sides.iter().enumerate() {
             // Both sides may be built in one place, one after the other.
@@ -93,7 +110,18 @@ impl Builds {
             for place in 0..options.sides.len() {
                 events(Event::Building { done: layout * options.sides.len() + place, of: all });
                 let seed = layout.checked_sub(1).and_then(|number| seeds.get(number)).copied();
-                builds.build(options, place, layout, seed, &tools, interrupt)?;
+                match seed {
+                    Some(seed) if options.bolt.is_some() => {
+                        builds.order(options, place, layout, seed, &tools, interrupt)?
+                    }
+                    seed => {
+                        let way = seed.map_or(Way::AsItIs, Way::InOrder);
+                        let links = builds.build(options, place, layout, way, &tools, interrupt)?;
+                        let path = builds.path_of_copy(&options.sides[place], place, layout)?;
+                        fs::copy(&options.sides[place].program, &path).map_err(LayoutError::io(&path))?;
+                        builds.keep(&options.sides[place], place, layout, path, links)?;
+                    }
+                }
                 if let (None, Some(binary)) = (seed, builds.binaries[place].last())
                     && let Some(original) = originals.get_mut(place)
                 {
@@ -101,18 +129,62 @@ impl Builds {
                 }
             }
         }
+        if let Some(keep) = &options.keep {
+            builds.copy_to(keep)?;
+        }
         Ok(builds)
     }
 
-    fn build(
+    /// Copies each program into a directory of its own in `keep`.
+    fn copy_to(&self, keep: &Path) -> Result<(), LayoutError> {
+        for (side, binaries) in ["a", "b"].into_iter().zip(&self.binaries) {
+            for (layout, binary) in binaries.iter().enumerate() {
+                let number = if layout == 0 { "as-built".to_owned() } else { layout.to_string() };
+                let directory = keep.join(side).join(number);
+                fs::create_dir_all(&directory).map_err(LayoutError::io(&directory))?;
+                let copy = directory.join(binary.path.file_name().unwrap_or_default());
+                fs::copy(&binary.path, &copy).map_err(LayoutError::io(&copy))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has BOLT make a layout, after a build with relocations for the first.
+    fn order(
         &mut self,
         options: &BuildOptions,
         place: usize,
         layout: usize,
-        seed: Option<u32>,
+        seed: u32,
         tools: &Tools,
         interrupt: Option<&Interrupt>,
     ) -> Result<(), LayoutError> {
+        let (Some(bolt), side) = (&options.bolt, &options.sides[place]) else { return Ok(()) };
+        let linked = match self.linked[place].take() {
+            Some(linked) => linked,
+            None => {
+                self.build(options, place, layout, Way::WithRelocations, tools, interrupt)?;
+                let linked = self.scratch.path().join(if place == 0 { "linked-a" } else { "linked-b" });
+                fs::copy(&side.program, &linked).map_err(LayoutError::io(&side.program))?;
+                linked
+            }
+        };
+        let path = self.path_of_copy(side, place, layout)?;
+        let links = bolt.order(&side.name, &linked, &path, seed, interrupt)?;
+        self.linked[place] = Some(linked);
+        self.keep(side, place, layout, path, Some(links))
+    }
+
+    /// Runs the build command of a side, and returns what its links ordered.
+    fn build(
+        &self,
+        options: &BuildOptions,
+        place: usize,
+        layout: usize,
+        way: Way,
+        tools: &Tools,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Option<Links>, LayoutError> {
         let side = &options.sides[place];
         let log = self.scratch.path().join("build.log");
         match fs::remove_file(&side.program) {
@@ -121,7 +193,11 @@ impl Builds {
         }
         let adapt = |command: &mut std::process::Command| {
             without_git_variables(command);
-            tools.adapt(command, seed);
+            match way {
+                Way::AsItIs => tools.adapt(command, None),
+                Way::InOrder(seed) => tools.adapt(command, Some(seed)),
+                Way::WithRelocations => tools.adapt_for_relocations(command),
+            }
         };
         let ran = build_command::run(&side.build, &options.directory, &log, adapt, interrupt);
         let failed = ran.map_err(|error| match error {
@@ -138,7 +214,21 @@ impl Builds {
             let (name, build) = of(side);
             return Err(LayoutError::NoProgram { name, build, program: side.program.clone() });
         }
-        let binary = self.copy(side, place, layout)?;
+        Ok(links)
+    }
+
+    /// Takes the program of a layout, which lies at `path`.
+    fn keep(
+        &mut self,
+        side: &Side,
+        place: usize,
+        layout: usize,
+        path: PathBuf,
+        links: Option<Links>,
+    ) -> Result<(), LayoutError> {
+        let mut hasher = DefaultHasher::new();
+        fs::read(&path).map_err(LayoutError::io(&path))?.hash(&mut hasher);
+        let binary = Binary { path, content: hasher.finish() };
         let own = &mut self.binaries[place];
         // By chance, two seeds may give a small program one order; the first two do not, and none that of the linker.
         let first = own.first().filter(|first| first.content == binary.content).map(|_| 0);
@@ -174,16 +264,13 @@ impl Builds {
         fs::hard_link(&binary.path, path)
     }
 
-    /// Copies a program aside. The paths of all copies have one length, because a process has its path on the stack.
-    fn copy(&self, side: &Side, place: usize, layout: usize) -> Result<Binary, LayoutError> {
+    /// Path of the copy of a program, in a directory of its own. The paths of all copies have one length, because a process has its
+    /// path on the stack.
+    fn path_of_copy(&self, side: &Side, place: usize, layout: usize) -> Result<PathBuf, LayoutError> {
         let name = side.program.file_name().unwrap_or_default();
         let letter = if place == 0 { "a" } else { "b" };
         let directory = self.scratch.path().join(format!("{letter}-{layout:04}"));
         fs::create_dir(&directory).map_err(LayoutError::io(&directory))?;
-        let path = directory.join(name);
-        fs::copy(&side.program, &path).map_err(LayoutError::io(&side.program))?;
-        let mut hasher = DefaultHasher::new();
-        fs::read(&path).map_err(LayoutError::io(&path))?.hash(&mut hasher);
-        Ok(Binary { path, content: hasher.finish() })
+        Ok(directory.join(name))
     }
 }

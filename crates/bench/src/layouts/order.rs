@@ -177,7 +177,7 @@ fn unit(output: &str, section: &InputSection, place: usize) -> Option<(String, S
 
 /// A name without the hash that rustc puts into it, which is another one in each version of a crate: `17h` and 16 digits in the legacy
 /// mangling, the disambiguator of a crate in version 0 (RFC 2603).
-fn stable(name: &str) -> String {
+pub fn stable(name: &str) -> String {
     let legacy = name.rfind("17h").filter(|&at| {
         let rest = name.get(at + 3..).unwrap_or_default();
         rest.len() >= 16 && rest.bytes().take(16).all(|byte| byte.is_ascii_hexdigit())
@@ -195,6 +195,11 @@ fn stable(name: &str) -> String {
         stable.push_str(part.split_once('_').map_or(part, |(_, rest)| rest));
     }
     stable
+}
+
+/// Number that decides the position of a function among others.
+pub fn rank(key: &str, seed: u64) -> u64 {
+    Seed::new(hash(key, seed)).bits()
 }
 
 /// FNV-1a of `text`, with `seed` before it.

@@ -21,6 +21,8 @@ use crate::command::quoted;
 pub const SEED_VARIABLE: &str = "PRONY_LAYOUT_SEED";
 /// Variable with the directory of the scripts.
 const TOOLS_VARIABLE: &str = "PRONY_LAYOUT_TOOLS";
+/// Variable that is set where links are to keep their relocations.
+const RELOCATIONS_VARIABLE: &str = "PRONY_LAYOUT_RELOCATIONS";
 /// File in that directory with a line for each link.
 const LINKS: &str = "links";
 /// Programs that compile and link, as build systems call them.
@@ -28,11 +30,13 @@ const DRIVERS: [&str; 6] = ["cc", "gcc", "clang", "c++", "g++", "clang++"];
 /// Compilers proper of gcc.
 const COMPILERS: [&str; 2] = ["cc1", "cc1plus"];
 /// Names of linkers.
-const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.lld", "ld.mold"];
+const LINKERS: [&str; 5] = ["ld", "ld.bfd", "ld.lld", "ld.mold", "ld.gold"];
 /// A section for each function and each variable.
 const SECTION_FLAGS: [&str; 2] = ["-ffunction-sections", "-fdata-sections"];
 /// Sections that lld may shuffle; the order of others, such as `.init_array`, has a meaning.
 const SHUFFLED_BY_LLD: [&str; 4] = [".text*", ".rodata*", ".data*", ".bss*"];
+/// Arguments with which a linker leaves out symbols.
+const STRIPS: [&str; 4] = ["-s", "--strip-all", "-S", "--strip-debug"];
 /// Arguments with which a linker does not make a program from a script of its own.
 const OTHER_LINKS: [&str; 9] = ["-r", "-i", "-Ur", "--relocatable", "-T", "--script", "--help", "--version", "-dT"];
 
@@ -45,6 +49,8 @@ pub enum Linker {
     Lld,
     /// mold: by `--shuffle-sections`.
     Mold,
+    /// BOLT, after the linker: by `--function-order`. The order follows names.
+    Bolt,
 }
 
 impl Linker {
@@ -54,6 +60,7 @@ impl Linker {
             Linker::Gnu => "GNU ld",
             Linker::Lld => "lld",
             Linker::Mold => "mold",
+            Linker::Bolt => "BOLT",
         }
     }
 
@@ -128,13 +135,14 @@ impl Tools {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
     }
 
-    /// Sets the environment of a build; `None` for a build as it is.
-    ///
-    /// Go's own linker takes the seed from `GOFLAGS`, unless that has flags for the linker already. Compilers that a cache stands
-    /// before are not run for what it knows, so ccache is switched off.
-    pub fn adapt(&self, command: &mut Command, seed: Option<u32>) {
-        command.env_remove(SEED_VARIABLE);
-        let Some(seed) = seed else { return };
+    /// Sets the environment of a build whose links keep their relocations and symbols.
+    pub fn adapt_for_relocations(&self, command: &mut Command) {
+        self.adapt(command, None);
+        self.stand_before(command);
+        command.env(RELOCATIONS_VARIABLE, "1");
+    }
+
+    fn stand_before(&self, command: &mut Command) {
         let before = |name: &str| {
             let mut value = self.directory.clone().into_os_string();
             if let Some(rest) = env::var_os(name).filter(|rest| !rest.is_empty()) {
@@ -143,8 +151,19 @@ impl Tools {
             }
             value
         };
-        command.env(SEED_VARIABLE, seed.to_string()).env(TOOLS_VARIABLE, &self.directory);
+        command.env(TOOLS_VARIABLE, &self.directory);
         command.env("PATH", before("PATH")).env("COMPILER_PATH", before("COMPILER_PATH")).env("CCACHE_DISABLE", "1");
+    }
+
+    /// Sets the environment of a build; `None` for a build as it is.
+    ///
+    /// Go's own linker takes the seed from `GOFLAGS`, unless that has flags for the linker already. Compilers that a cache stands
+    /// before are not run for what it knows, so ccache is switched off.
+    pub fn adapt(&self, command: &mut Command, seed: Option<u32>) {
+        command.env_remove(SEED_VARIABLE).env_remove(RELOCATIONS_VARIABLE);
+        let Some(seed) = seed else { return };
+        self.stand_before(command);
+        command.env(SEED_VARIABLE, seed.to_string());
         let overrides = SECTION_FLAGS.map(|flag| format!("+{flag}")).join(" ");
         command.env("CCC_OVERRIDE_OPTIONS", format!("# {overrides}"));
         let go = env::var("GOFLAGS").unwrap_or_default();
@@ -206,6 +225,10 @@ pub fn link(name: &str, arguments: &[OsString]) -> Result<ExitStatus, LinkError>
         Err(LinkError::Run { path: real.clone(), error })
     };
     let seed = env::var(SEED_VARIABLE).ok().and_then(|seed| seed.parse::<u32>().ok());
+    if env::var_os(RELOCATIONS_VARIABLE).is_some() {
+        let kept = arguments.iter().filter(|argument| !STRIPS.iter().any(|strip| argument == strip));
+        return run(Command::new(&real).args(kept).arg("--emit-relocs"));
+    }
     let is_other = |argument: &OsString| {
         OTHER_LINKS.iter().any(|other| argument == *other) || argument.to_string_lossy().starts_with("--script=")
     };
@@ -213,7 +236,7 @@ pub fn link(name: &str, arguments: &[OsString]) -> Result<ExitStatus, LinkError>
     let version = Command::new(&real).arg("--version").output();
     let version = version.map_err(|error| LinkError::Run { path: real.clone(), error })?.stdout;
     match Linker::of_version(&String::from_utf8_lossy(&version)) {
-        None => plain(),
+        None | Some(Linker::Bolt) => plain(),
         Some(Linker::Gnu) => {
             let map = tools.join(format!("map-{}", std::process::id()));
             let first = Command::new(&real).args(arguments).arg("--verbose").arg(option("-Map=", &map)).output();

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use prony_bench::layouts::{
-    BuildOptions, DemoLayoutOptions, Event, LayoutError, LayoutOptions, LayoutReport, Layouts, LayoutsEnded, Needs,
-    SEED_VARIABLE, Side, bench_demos_in_layouts, bench_layouts, link as link_in_order,
+    Bolt, BuildOptions, DemoLayoutOptions, Event, LayoutError, LayoutOptions, LayoutReport, Layouts, LayoutsEnded,
+    Needs, SEED_VARIABLE, Side, bench_demos_in_layouts, bench_layouts, link as link_in_order,
 };
 use prony_bench::{Build, CommandLine, DemoOptions, Measured, Subject, assignments, quoted, split_variables};
 use prony_machine::Interrupt;
@@ -99,12 +99,20 @@ fn of_demos(args: &BenchArgs, sides: [Side; 2]) -> Result<Planned, Failure> {
 
 /// What is built.
 fn builds(args: &BenchArgs, sides: [Side; 2], seed: u64) -> Result<BuildOptions, Failure> {
+    let bolt = match args.hooks.layouts.bolt {
+        false => None,
+        true => Some(Bolt::find().ok_or_else(|| {
+            Failure::new("--bolt: expected llvm-bolt in PATH, found none").hint("Debian has it as bolt-19")
+        })?),
+    };
     let ourselves = env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     Ok(BuildOptions {
         sides,
         layouts: args.hooks.layouts.layouts.unwrap_or_default() as usize,
         directory: env::current_dir().map_err(|error| Failure::new(format!("cannot find this directory: {error}")))?,
         link: vec![ourselves.to_string_lossy().into_owned(), "link".to_owned()],
+        bolt,
+        keep: args.hooks.layouts.keep_builds.clone(),
         seed,
     })
 }
@@ -187,6 +195,9 @@ fn failure(error: &LayoutError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         LayoutError::Failed { printed, .. } => failure.printed(&printed.join("\n")),
+        LayoutError::Bolt { printed, .. } => failure.printed(&printed.join("\n")).hint(
+            "the build must link the program again, keep its symbols, and run no `strip`; without --bolt each layout is a build",
+        ),
         LayoutError::NoProgram { .. } => {
             failure.hint("the path is that of the command, or of --program; --build runs in this directory")
         }
@@ -197,6 +208,7 @@ fn failure(error: &LayoutError) -> Failure {
         LayoutError::Identical { has_links: true, .. } => failure.hint(
             "the program may have one function only, or its objects were not compiled again: use `make -B`, or clean first",
         ),
+        LayoutError::Occupied(_) => failure.hint("--keep-builds overwrites nothing: remove it, or name another one"),
         LayoutError::Io { .. } | LayoutError::Bench(_) | LayoutError::Interrupted => failure,
     }
 }

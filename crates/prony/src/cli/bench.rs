@@ -236,6 +236,12 @@ pub struct LayoutArgs {
     /// for the path of the program
     #[arg(long, value_name = "CMD", requires = "layouts", help_heading = "Layouts")]
     pub build: Vec<String>,
+    /// Build each program once, and have LLVM's BOLT (llvm-bolt) order its functions for each layout
+    #[arg(long, requires = "layouts", help_heading = "Layouts")]
+    pub bolt: bool,
+    /// New or empty directory for the programs of all layouts: DIR/a/1/PROGRAM, DIR/b/as-built/PROGRAM; a study can take them
+    #[arg(long, value_name = "DIR", requires = "layouts", help_heading = "Layouts")]
+    pub keep_builds: Option<PathBuf>,
     /// Program that the build makes; one per command [default: the first word of the command]
     #[arg(long, value_name = "FILE", requires = "layouts", help_heading = "Layouts")]
     pub program: Vec<String>,

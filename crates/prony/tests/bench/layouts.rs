@@ -94,6 +94,72 @@ fn both_sides_get_the_same_orders_and_each_runs_in_every_round() {
 }
 
 #[test]
+fn bolt_makes_the_layouts_of_one_link() {
+    let scratch = two_programs();
+    let build = |strip: &str| format!("echo built >> builds; cc -O1 {{program}}.c {strip} -o {{program}}");
+    let answer = scratch.prony(&[
+        "bench",
+        "--json",
+        "--layouts",
+        "6",
+        "--bolt",
+        "--runs",
+        "2",
+        "--warmup",
+        "0",
+        "--seed",
+        "4",
+        "--build",
+        &build(""),
+        "--build",
+        // What would leave out the symbols is left out.
+        &build("-s"),
+        "--keep-builds",
+        "kept",
+        "./a",
+        "./b",
+    ]);
+    assert!(matches!(answer.code, Some(0 | 1 | 3)), "{answer:?}");
+    let found: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    let of = |pointer: &str| found.pointer(pointer).cloned().unwrap_or_default();
+    assert_eq!([of("/sides/0/linker"), of("/sides/1/linker")], ["BOLT", "BOLT"].map(Value::from), "{found}");
+    let functions = |side: usize| of(&format!("/sides/{side}/functions")).as_u64().unwrap_or_default();
+    assert!(functions(0) > FUNCTIONS as u64 && functions(1) == functions(0) + 1, "{found}");
+    let builds = fs::read_to_string(scratch.file("builds")).expect("they wrote it");
+    assert_eq!(builds.lines().count(), 4, "each side as it is, and once with its relocations");
+    let kept = ["a/as-built/a", "a/1/a", "a/6/a", "b/as-built/b", "b/6/b"];
+    assert!(kept.iter().all(|path| scratch.file("kept").join(path).is_file()), "{answer:?}");
+    // The places of the functions among each other, without their offsets: those of B have one more function before them.
+    let orders = fs::read_to_string(scratch.file("orders")).expect("the programs wrote it");
+    let places = |line: &str| line.split(' ').map(|one| one.split('/').next().unwrap_or_default().to_owned()).collect();
+    let distinct: BTreeSet<Vec<String>> = orders.lines().map(places).collect();
+    assert_eq!((orders.lines().count(), distinct.len()), (2 * 2 * (6 + 2), 7), "{orders}");
+}
+
+#[test]
+fn a_program_that_bolt_cannot_order_is_an_error() {
+    let scratch = two_programs();
+    let bench = ["bench", "--layouts", "6", "--bolt", "--build", "cc -O1 {program}.c -o {program} && strip {program}"];
+    let answer = scratch.prony(&[&bench[..], &["./a", "./b"]].concat());
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{answer:?}");
+    for part in [
+        "error: `./a`: /",
+        "expected exit code 0, found exit code 1",
+        "stripped binaries",
+        "hint: the build must link the program again",
+    ] {
+        assert!(answer.stderr.contains(part), "{part} in {answer:?}");
+    }
+    let mut command = prony_testing::prony();
+    let answer =
+        command.args(bench).args(["./a", "./b"]).env("PATH", scratch.file("nothing")).output().expect("it runs");
+    assert_eq!(
+        String::from_utf8_lossy(&answer.stderr),
+        "error: --bolt: expected llvm-bolt in PATH, found none\nhint: Debian has it as bolt-19\n"
+    );
+}
+
+#[test]
 fn a_program_behind_another_command_is_named() {
     let scratch = two_programs();
     let answer = scratch.prony(&[
@@ -130,6 +196,7 @@ fn a_build_that_goes_wrong_says_what_to_do() {
         &["--build", "true", "./a"],
         &["--build", "true", "--build", "true", "--build", "true", "./a", "./b"],
         &["--build", "true", "--program", "./c", "./a", "./b"],
+        &["--build", "true", "--keep-builds", ".", "./a", "./b"],
         &["--build", "true", "a", "./b"],
         &["--build", "cc -O1 a.c -o {program} && exit 9", "./a", "./b"],
     ]
