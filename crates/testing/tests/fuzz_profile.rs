@@ -1,0 +1,31 @@
+//! The fuzzer is a workspace of its own. Where it builds the crates of others as this one does, a build of both compiles them once.
+
+use prony_testing::sources::root;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Settings of the profile `dev` for crates of others, by their names.
+fn overrides(manifest: &str) -> BTreeMap<String, Vec<String>> {
+    let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut table = None;
+    for line in manifest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_prefix("profile.dev.package.").and_then(|name| name.strip_suffix(']'));
+            table = name.filter(|name| !name.starts_with("prony-") && !name.starts_with('"')).map(str::to_owned);
+        } else if let Some(table) = &table {
+            tables.entry(table.clone()).or_default().push(line.to_owned());
+        }
+    }
+    tables
+}
+
+#[test]
+fn the_fuzzer_builds_the_crates_of_others_as_the_workspace_does() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is in the repository");
+    let lock = read("fuzz/Cargo.lock");
+    let is_built = |package: &str| lock.contains(&format!("\nname = \"{package}\"\n"));
+    let mut expected = overrides(&read("Cargo.toml"));
+    expected.retain(|package, _| is_built(package));
+    assert!(expected.contains_key("zstd-sys"), "{expected:?}");
+    assert_eq!(overrides(&read("fuzz/Cargo.toml")), expected, "[profile.dev.package] of fuzz/Cargo.toml");
+}
