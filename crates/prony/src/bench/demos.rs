@@ -68,12 +68,19 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     Ok((Measured::Demos(demos), exports))
 }
 
+/// What to do about a demo without frames.
+pub const NO_FRAMES: &str = "its main thread waits in a call that ends none: record with --frame-on and that call, such as \
+                             `--frame-on recvfrom`, `read` or `accept`; --metric instructions needs no frames";
+
 /// The first demo on which two builds could not be compared.
 pub fn failure(demos: &Demos) -> Option<Failure> {
     demos.all.iter().find_map(|OnDemo { options, report, .. }| {
         let message = demo_failure(options, report)?;
         let Some(build) = report.ended.build() else {
-            return Some(Failure::new(message).hint("--frames all compares all of them"));
+            return Some(Failure::new(message).hint(match report.ended {
+                DemoEnded::NoFrame(_, 0) => NO_FRAMES,
+                _ => "--frames all compares all of them",
+            }));
         };
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");

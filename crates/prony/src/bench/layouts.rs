@@ -221,7 +221,10 @@ pub fn failed(layouts: &Layouts) -> Option<Failure> {
         }
         let failure = Failure::new(layout_failure(layouts, demo, report)?);
         let Some(layout) = report.ended.layout() else {
-            return Some(failure.hint("--frames all compares all of them"));
+            return Some(failure.hint(match report.ended {
+                LayoutsEnded::NoFrame(_, 0) => demos::NO_FRAMES,
+                _ => "--frames all compares all of them",
+            }));
         };
         let side = &layouts.builds.sides[layout.side];
         let explain = demo.map_or_else(String::new, |demo| {

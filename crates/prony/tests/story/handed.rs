@@ -77,10 +77,10 @@ fn what_a_server_writes_to_standard_output_are_answers_on_request() {
     let scratch = Scratch::new("stdio");
     let server = compiled(&scratch, "spoken.c", &[]);
     let demo = scratch.arg("x.demo");
-    let mut prony = prony();
-    prony.args(["record", "--stdio", "-o", &demo, "--", &server, "heard"]);
+    let mut record = prony();
+    record.args(["record", "--stdio", "-o", &demo, "--", &server, "heard"]);
     let mut recorder =
-        prony.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("prony is there");
+        record.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("prony is there");
     let mut input = recorder.stdin.take().expect("it is a pipe");
     input.write_all(b"one\ntwo\nquit\n").expect("the server reads");
     let recorded = recorder.wait_with_output().expect("it ends");
@@ -88,6 +88,11 @@ fn what_a_server_writes_to_standard_output_are_answers_on_request() {
     assert_eq!((recorded.status.code(), recorded.stdout.as_slice()), (Some(0), ANSWERS.as_bytes()), "{said}");
     assert!(said.contains("ready\n") && said.contains("recorded "), "{said}");
     assert_spoken(&scratch, &demo, &server);
+    // It waits in `read`, which ends no frame unless `--frame-on` names it.
+    let command = format!("{server} heard");
+    let judged = CommandOutput::to(prony().args(["bench", "--demo", &demo, &command, &command]));
+    assert_eq!((judged.code, judged.stdout.as_str()), (Some(2), ""), "{judged:?}");
+    assert!(judged.stderr.contains("x.demo, found none: ") && judged.stderr.contains("--frame-on"), "{judged:?}");
 }
 
 #[test]

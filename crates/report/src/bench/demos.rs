@@ -36,7 +36,10 @@ pub fn divergence_place(report: &ReplayReport) -> String {
 
 /// That no frame is of the kind to be judged.
 pub fn no_frame(demo: &str, kind: FrameKind, of_frames: u64) -> String {
-    format!("expected frames of {demo} {}, found none in {}", which(kind), count(of_frames, "frame"))
+    match of_frames {
+        0 => format!("expected frames of {demo}, found none: the CPU time of a server is judged from frame to frame"),
+        _ => format!("expected frames of {demo} {}, found none in {}", which(kind), count(of_frames, "frame")),
+    }
 }
 
 /// What the frames of a kind do, as a clause.
