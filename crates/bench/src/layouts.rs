@@ -224,6 +224,7 @@ pub fn bench_layouts(
     let report = measure::measure(options, &builds, &mut seed, interrupt, events)?;
     Ok(Layouts {
         builds: options.builds.clone(),
+        left: builds.left(),
         links: builds.links,
         alpha: options.bench.plan.alpha,
         demos: Vec::new(),
@@ -244,6 +245,7 @@ pub fn bench_demos_in_layouts(
     let builds = Builds::make(&options.builds, &seeds, interrupt, events)?;
     let mut layouts = Layouts {
         builds: options.builds.clone(),
+        left: builds.left(),
         links: builds.links,
         alpha: options.alpha,
         demos: options.demos.iter().map(|(name, demo)| ReplayedDemo::of(name, demo)).collect(),

@@ -151,6 +151,8 @@ pub struct Layouts {
     pub builds: BuildOptions,
     /// What was ordered in the layouts of A and B; `None` where no linker was seen that does.
     pub links: [Option<Links>; 2],
+    /// Functions of A and B that BOLT could not move, as it calls them; their place is the same in all layouts.
+    pub left: [Vec<String>; 2],
     /// Error probability of all comparisons together.
     pub alpha: f64,
     /// The demos; empty for commands.

@@ -63,44 +63,83 @@ impl Bolt {
         newest.map(|(_, program)| Bolt { program })
     }
 
-    /// Writes the program `from`, which has its relocations, to `to` with its functions in the order of `seed`. `name`: of the command.
+    /// Writes `linked` to `to` with its functions in the order of `seed`. `name`: of the command.
+    ///
+    /// A function that BOLT cannot move, and says so, is left where it is from then on.
     ///
     /// # Errors
     /// [`LayoutError`]: BOLT failed, or was interrupted.
     pub(super) fn order(
         &self,
         name: &str,
-        from: &Path,
+        linked: &mut Linked,
         to: &Path,
         seed: u32,
         interrupt: Option<&Interrupt>,
     ) -> Result<Links, LayoutError> {
         let directory = to.parent().unwrap_or(Path::new("."));
         let [list, log] = ["order", "bolt.log"].map(|name| directory.join(name));
+        let from = &linked.program;
         let bytes = fs::read(from).map_err(LayoutError::io(from))?;
         let functions = in_order(&function_symbols(&bytes), seed);
         let text: String = functions.iter().map(|function| format!("{function}\n")).collect();
         fs::write(&list, text).map_err(LayoutError::io(&list))?;
-        let paths = [&self.program, from, Path::new("-o"), to].map(|path: &Path| path.to_string_lossy().into_owned());
-        let function_order = format!("--function-order={}", list.display());
-        let words = paths.iter().map(String::as_str).chain(OPTIONS).chain([function_order.as_str()]);
-        let failed = build_command::run(&quoted(words), directory, &log, |_| {}, interrupt);
-        let failed = failed.map_err(|error| match error {
-            BuildError::Io(path, error) => LayoutError::Io { path, error },
-            BuildError::Interrupted => LayoutError::Interrupted,
-        })?;
-        let printed = build_command::printed(&log);
+        let ended = loop {
+            let failed = build_command::run(&self.words(linked, to, &list), directory, &log, |_| {}, interrupt);
+            let failed = failed.map_err(|error| match error {
+                BuildError::Io(path, error) => LayoutError::Io { path, error },
+                BuildError::Interrupted => LayoutError::Interrupted,
+            })?;
+            let Some(ended) = failed else { break None };
+            let printed = build_command::printed(&log);
+            let obstacle = printed.iter().rev().find_map(|line| obstacle(line));
+            match obstacle.filter(|name| linked.left.len() < MOST_LEFT && !linked.left.contains(name)) {
+                Some(name) => linked.left.push(name),
+                None => break Some((ended, printed)),
+            }
+        };
         // A program that runs from a directory of its own finds nothing else there.
         for path in [&list, &log] {
             fs::remove_file(path).map_err(LayoutError::io(path))?;
         }
-        match failed {
-            Some(ended) => {
+        match ended {
+            Some((ended, printed)) => {
                 Err(LayoutError::Bolt { name: name.to_owned(), program: self.program.clone(), ended, printed })
             }
-            None => Ok(Links { linker: Linker::Bolt, functions: Some(functions.len()) }),
+            None => Ok(Links { linker: Linker::Bolt, functions: Some(functions.len() - linked.left.len()) }),
         }
     }
+
+    /// Command line that orders the functions, quoted.
+    fn words(&self, linked: &Linked, to: &Path, list: &Path) -> String {
+        let paths = [&self.program, &linked.program, Path::new("-o"), to];
+        let mut words: Vec<String> = paths.map(|path: &Path| path.to_string_lossy().into_owned()).to_vec();
+        words.extend(OPTIONS.map(str::to_owned));
+        words.push(format!("--function-order={}", list.display()));
+        if !linked.left.is_empty() {
+            words.push(format!("--skip-funcs={}", linked.left.join(",")));
+        }
+        quoted(words.iter().map(String::as_str))
+    }
+}
+
+/// Most functions of a program that are left where they are, one after another.
+const MOST_LEFT: usize = 32;
+
+/// A program with its relocations.
+#[derive(Debug)]
+pub struct Linked {
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Functions that BOLT leaves where they are, as it calls them: `luaV_execute/1`.
+    pub left: Vec<String>,
+}
+
+/// The function that BOLT cannot move, and is to be told to leave out: one that jumps to computed addresses within itself, in most cases.
+fn obstacle(line: &str) -> Option<String> {
+    let name = line.strip_prefix("BOLT-ERROR: ").filter(|line| line.contains("--skip-funcs"))?;
+    let name = name.split_once(" in function ")?.1.split(['(', ' ']).next()?.trim_end_matches('.');
+    (!name.is_empty() && !name.contains(',')).then(|| name.to_owned())
 }
 
 /// Names as BOLT has them, in the order of a seed. Of local functions it numbers those of one name.
@@ -139,6 +178,15 @@ mod tests {
         let new = [&old[..], &[symbol("more", false)]].concat();
         let without: Vec<String> = order(&new, 1).into_iter().filter(|name| name != "more").collect();
         assert_eq!(without, first);
+    }
+
+    #[test]
+    fn a_function_that_cannot_be_moved_is_known_by_what_bolt_says() {
+        let said = "BOLT-ERROR: unable to get new address corresponding to input address 0xa180 in function luaV_execute/1(*2). \
+                    Consider adding this function to --skip-funcs=...";
+        assert_eq!(obstacle(said).as_deref(), Some("luaV_execute/1"));
+        assert_eq!(obstacle("BOLT-ERROR: stripped binaries are not supported"), None);
+        assert_eq!(obstacle("BOLT-INFO: in function f. Consider --skip-funcs"), None);
     }
 
     #[test]

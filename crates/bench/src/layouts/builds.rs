@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use prony_machine::Interrupt;
 use tempfile::TempDir;
 
+use super::bolt::Linked;
 use super::toolchain::{Links, Tools};
 use super::{BuildOptions, Event, LayoutError, Side};
 use crate::bisect::without_git_variables;
@@ -30,7 +31,7 @@ pub struct Builds {
     /// What was ordered in the last layout of each side.
     pub links: [Option<Links>; 2],
     /// Programs of A and of B with their relocations, if BOLT orders them.
-    linked: [Option<PathBuf>; 2],
+    linked: [Option<Linked>; 2],
     scratch: TempDir,
 }
 
@@ -160,17 +161,17 @@ impl Builds {
         interrupt: Option<&Interrupt>,
     ) -> Result<(), LayoutError> {
         let (Some(bolt), side) = (&options.bolt, &options.sides[place]) else { return Ok(()) };
-        let linked = match self.linked[place].take() {
+        let mut linked = match self.linked[place].take() {
             Some(linked) => linked,
             None => {
                 self.build(options, place, layout, Way::WithRelocations, tools, interrupt)?;
-                let linked = self.scratch.path().join(if place == 0 { "linked-a" } else { "linked-b" });
-                fs::copy(&side.program, &linked).map_err(LayoutError::io(&side.program))?;
-                linked
+                let program = self.scratch.path().join(if place == 0 { "linked-a" } else { "linked-b" });
+                fs::copy(&side.program, &program).map_err(LayoutError::io(&side.program))?;
+                Linked { program, left: Vec::new() }
             }
         };
         let path = self.path_of_copy(side, place, layout)?;
-        let links = bolt.order(&side.name, &linked, &path, seed, interrupt)?;
+        let links = bolt.order(&side.name, &mut linked, &path, seed, interrupt)?;
         self.linked[place] = Some(linked);
         self.keep(side, place, layout, path, Some(links))
     }
@@ -240,6 +241,11 @@ impl Builds {
         own.push(binary);
         self.links[place] = links.or(self.links[place]);
         Ok(())
+    }
+
+    /// Functions of A and of B that BOLT left where they are.
+    pub fn left(&self) -> [Vec<String>; 2] {
+        self.linked.each_ref().map(|linked| linked.as_ref().map_or_else(Vec::new, |linked| linked.left.clone()))
     }
 
     /// Path at which all programs of a side are replayed, one after the other, so that no name differs from layout to layout.

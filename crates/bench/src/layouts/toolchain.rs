@@ -33,6 +33,8 @@ const COMPILERS: [&str; 2] = ["cc1", "cc1plus"];
 const LINKERS: [&str; 5] = ["ld", "ld.bfd", "ld.lld", "ld.mold", "ld.gold"];
 /// A section for each function and each variable.
 const SECTION_FLAGS: [&str; 2] = ["-ffunction-sections", "-fdata-sections"];
+/// A function in two parts is one that BOLT does not move.
+const WHOLE_FUNCTIONS: &str = "-fno-reorder-blocks-and-partition";
 /// Sections that lld may shuffle; the order of others, such as `.init_array`, has a meaning.
 const SHUFFLED_BY_LLD: [&str; 4] = [".text*", ".rodata*", ".data*", ".bss*"];
 /// Arguments with which a linker leaves out symbols.
@@ -120,7 +122,8 @@ impl Tools {
         let flags = SECTION_FLAGS.join(" ");
         for name in COMPILERS {
             let real = format!("real=$(COMPILER_PATH= \"${{COLLECT_GCC:-gcc}}\" -print-prog-name={name})");
-            tools.write(name, &format!("{real}\nexec \"$real\" \"$@\" {flags}"))?;
+            let whole = format!("${{{RELOCATIONS_VARIABLE}:+{WHOLE_FUNCTIONS}}}");
+            tools.write(name, &format!("{real}\nexec \"$real\" \"$@\" {flags} {whole}"))?;
         }
         let link = quoted(link.iter().map(String::as_str));
         for name in LINKERS {

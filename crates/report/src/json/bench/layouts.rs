@@ -111,6 +111,9 @@ struct SideOut<'a> {
     linker: Option<&'static str>,
     /// Functions that it ordered; null where only the linker knows.
     functions: Option<usize>,
+    /// Functions that BOLT could not move.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_moved: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -190,6 +193,7 @@ fn of_one<'a>(layouts: &'a Layouts, demo: Option<&'a ReplayedDemo>, report: &'a 
             deviation_pct: estimate.map(|estimate| to_percent(estimate.spreads.sides[place])),
             linker: links.map(|links| links.linker.name()),
             functions: links.and_then(|links| links.functions),
+            not_moved: &layouts.left[place],
         }
     };
     OfLayouts {

@@ -82,5 +82,14 @@ pub fn warnings(layouts: &Layouts) -> Vec<String> {
             ));
         }
     }
+    for (left, side) in layouts.left.iter().zip(&layouts.builds.sides) {
+        if !left.is_empty() {
+            warnings.push(format!(
+                "`{}`: BOLT cannot move {}, whose place is the same in all layouts: without --bolt it is another one in each",
+                printable_line(&side.name),
+                printable_line(&left.join(", "))
+            ));
+        }
+    }
     warnings
 }
