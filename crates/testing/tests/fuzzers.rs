@@ -1,4 +1,5 @@
-//! The fuzzer is a workspace of its own. Where it builds the crates of others as this one does, a build of both compiles them once.
+//! The fuzzers are a workspace of their own, which is checked and not linked. Where it builds the crates of others as this one does, they are
+//! checked once.
 
 use prony_testing::sources::root;
 use std::collections::BTreeMap;
@@ -17,6 +18,25 @@ fn overrides(manifest: &str) -> BTreeMap<String, Vec<String>> {
         }
     }
     tables
+}
+
+/// A program without it has no `main`, which only a link would say.
+#[test]
+fn every_fuzzer_has_its_entry() {
+    let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("it is in the repository");
+    let paths = manifest.lines().filter_map(|line| line.strip_prefix("path = \"")?.strip_suffix('"'));
+    let mut named: Vec<&str> = paths.filter(|path| path.starts_with("fuzz_targets/")).collect();
+    named.sort_unstable();
+    let entries = fs::read_dir(root().join("fuzz/fuzz_targets")).expect("it is in the repository");
+    let names = entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned());
+    let mut found: Vec<String> = names.map(|name| format!("fuzz_targets/{name}")).collect();
+    found.sort_unstable();
+    assert_eq!(named, found, "[[bin]] of fuzz/Cargo.toml");
+    for path in named {
+        let text = fs::read_to_string(root().join("fuzz").join(path)).expect("it is in the repository");
+        let entries = text.matches("\nfuzz_target!(").count();
+        assert!(entries == 1 && text.contains("\n#![no_main]\n"), "{path}: {entries} entries");
+    }
 }
 
 #[test]
