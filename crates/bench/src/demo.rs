@@ -413,8 +413,7 @@ impl<'a> Replays<'a> {
         let first_ns = first.map_or(&[][..], |measured| &measured.frame_ns);
         let first_s: Vec<f64> = first_ns.iter().take(both_s[0].len()).map(|&ns| ns as f64 / 1e9).collect();
         let choice = self.times.choose(self.options.frames, &first_s);
-        // Without any, a server that waits in other calls than those that end frames, both builds have none.
-        if choice.is_empty() && (!both_s[0].is_empty() || both_s[1].is_empty()) {
+        if choice.is_empty() && !both_s[0].is_empty() {
             return Err(DemoEnded::NoFrame(choice.kind, choice.counts()[1]));
         }
         let [a_s, b_s] = both_s.each_ref().map(|frames_s| choice.select(frames_s));

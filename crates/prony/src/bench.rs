@@ -76,7 +76,8 @@ fn finish(args: &BenchArgs, measured: &Measured, exports: Exports) -> Result<Exi
         ),
         Measured::Commands(commands) => commands::hint(commands),
         Measured::Layouts(layouts) => layouts::hint(layouts),
-        Measured::Demos(_) | Measured::Suite(_) => None,
+        Measured::Demos(demos) => demos::hint(demos),
+        Measured::Suite(_) => None,
     };
     if let Some(hint) = hint {
         eprintln!("hint: {hint}");

@@ -7,6 +7,7 @@ use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos,
 use prony_demo::Header;
 use prony_machine::{Interrupt, Tree};
 use prony_report::{demo_failure, diverged};
+use prony_stats::frames::FrameError;
 use prony_stats::judge::Plan;
 use prony_text::significant;
 
@@ -72,15 +73,18 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
 pub const NO_FRAMES: &str = "its main thread waits in a call that ends none: record with --frame-on and that call, such as \
                              `--frame-on recvfrom`, `read` or `accept`; --metric instructions needs no frames";
 
+/// Suggested next step, where replays of a demo have no frames to judge.
+pub fn hint(demos: &Demos) -> Option<String> {
+    let has_none = |one: &OnDemo| one.report.pairs > 0 && matches!(one.report.frames, Err(FrameError::Empty));
+    demos.all.iter().any(has_none).then(|| NO_FRAMES.to_owned())
+}
+
 /// The first demo on which two builds could not be compared.
 pub fn failure(demos: &Demos) -> Option<Failure> {
     demos.all.iter().find_map(|OnDemo { options, report, .. }| {
         let message = demo_failure(options, report)?;
         let Some(build) = report.ended.build() else {
-            return Some(Failure::new(message).hint(match report.ended {
-                DemoEnded::NoFrame(_, 0) => NO_FRAMES,
-                _ => "--frames all compares all of them",
-            }));
+            return Some(Failure::new(message).hint("--frames all compares all of them"));
         };
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
