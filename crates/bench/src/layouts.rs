@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use prony_machine::Interrupt;
 use prony_stats::Seed;
 
+use crate::build_command::BuildError;
 use crate::demo::DemoOptions;
 use crate::error::BenchError;
 use crate::options::Options;
@@ -196,6 +197,15 @@ pub enum LayoutError {
     /// A signal requested a stop while programs were built.
     #[error("interrupted while layouts were built")]
     Interrupted,
+}
+
+impl From<BuildError> for LayoutError {
+    fn from(error: BuildError) -> LayoutError {
+        match error {
+            BuildError::Io(path, error) => LayoutError::Io { path, error },
+            BuildError::Interrupted => LayoutError::Interrupted,
+        }
+    }
 }
 
 impl LayoutError {

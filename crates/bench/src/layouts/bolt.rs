@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
@@ -14,14 +13,17 @@ use prony_profile::{FunctionSymbol, function_symbols};
 
 use super::LayoutError;
 use super::order::{rank, stable};
-use super::toolchain::{Linker, Links};
-use crate::build_command::{self, BuildError};
+use super::toolchain::{Linker, Links, is_program};
+use crate::build_command;
 use crate::command::quoted;
 
 /// Name of the program; packages of Debian add `-` and the version of LLVM.
 const NAME: &str = "llvm-bolt";
 /// All functions are moved, also those that no profile mentions, and no pages are padded for them.
 const OPTIONS: [&str; 4] = ["--reorder-functions=user", "--lite=0", "--no-huge-pages", "--hot-text=0"];
+
+/// Most functions of a program that are left where they are, one after another.
+const MOST_LEFT: usize = 32;
 
 /// BOLT of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,14 +49,10 @@ impl Bolt {
                     "" => Some(u32::MAX),
                     _ => rest.strip_prefix('-').and_then(|version| version.parse().ok()),
                 };
-                let is_program = || {
-                    fs::metadata(entry.path())
-                        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-                };
                 // Of one version, the first directory counts.
                 if let Some(version) =
                     version.filter(|&version| newest.as_ref().is_none_or(|newest| version > newest.0))
-                    && is_program()
+                    && is_program(&entry.path())
                 {
                     newest = Some((version, entry.path()));
                 }
@@ -79,17 +77,11 @@ impl Bolt {
     ) -> Result<Links, LayoutError> {
         let directory = to.parent().unwrap_or(Path::new("."));
         let [list, log] = ["order", "bolt.log"].map(|name| directory.join(name));
-        let from = &linked.program;
-        let bytes = fs::read(from).map_err(LayoutError::io(from))?;
-        let functions = in_order(&function_symbols(&bytes), seed);
+        let functions = in_order(&linked.functions, seed);
         let text: String = functions.iter().map(|function| format!("{function}\n")).collect();
         fs::write(&list, text).map_err(LayoutError::io(&list))?;
         let ended = loop {
-            let failed = build_command::run(&self.words(linked, to, &list), directory, &log, |_| {}, interrupt);
-            let failed = failed.map_err(|error| match error {
-                BuildError::Io(path, error) => LayoutError::Io { path, error },
-                BuildError::Interrupted => LayoutError::Interrupted,
-            })?;
+            let failed = build_command::run(&self.words(linked, to, &list), directory, &log, |_| {}, interrupt)?;
             let Some(ended) = failed else { break None };
             let printed = build_command::printed(&log);
             let obstacle = printed.iter().rev().find_map(|line| obstacle(line));
@@ -123,19 +115,28 @@ impl Bolt {
     }
 }
 
-/// Most functions of a program that are left where they are, one after another.
-const MOST_LEFT: usize = 32;
-
 /// A program with its relocations.
 #[derive(Debug)]
 pub struct Linked {
-    /// Path of the program.
-    pub program: PathBuf,
+    program: PathBuf,
+    /// Functions in its table of symbols.
+    functions: Vec<FunctionSymbol>,
     /// Functions that BOLT leaves where they are, as it calls them: `luaV_execute/1`.
     pub left: Vec<String>,
 }
 
-/// The function that BOLT cannot move, and is to be told to leave out: one that jumps to computed addresses within itself, in most cases.
+impl Linked {
+    /// Reads the table of symbols of a program.
+    ///
+    /// # Errors
+    /// When the program cannot be read.
+    pub fn of(program: PathBuf) -> Result<Linked, LayoutError> {
+        let bytes = fs::read(&program).map_err(LayoutError::io(&program))?;
+        Ok(Linked { functions: function_symbols(&bytes), program, left: Vec::new() })
+    }
+}
+
+/// Name of a function that BOLT cannot move and suggests to skip: in most cases one that jumps to computed addresses within itself.
 fn obstacle(line: &str) -> Option<String> {
     let name = line.strip_prefix("BOLT-ERROR: ").filter(|line| line.contains("--skip-funcs"))?;
     let name = name.split_once(" in function ")?.1.split(['(', ' ']).next()?.trim_end_matches('.');
@@ -162,6 +163,7 @@ fn in_order(functions: &[FunctionSymbol], seed: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_order_follows_the_names_and_the_seed() {

@@ -12,7 +12,7 @@ use super::bolt::Linked;
 use super::toolchain::{Links, Tools};
 use super::{BuildOptions, Event, LayoutError, Side};
 use crate::bisect::without_git_variables;
-use crate::build_command::{self, BuildError};
+use crate::build_command;
 
 /// Program of a side in a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Builds {
                 self.build(options, place, layout, Way::WithRelocations, tools, interrupt)?;
                 let program = self.scratch.path().join(if place == 0 { "linked-a" } else { "linked-b" });
                 fs::copy(&side.program, &program).map_err(LayoutError::io(&side.program))?;
-                Linked { program, left: Vec::new() }
+                Linked::of(program)?
             }
         };
         let path = self.path_of_copy(side, place, layout)?;
@@ -200,11 +200,7 @@ impl Builds {
                 Way::WithRelocations => tools.adapt_for_relocations(command),
             }
         };
-        let ran = build_command::run(&side.build, &options.directory, &log, adapt, interrupt);
-        let failed = ran.map_err(|error| match error {
-            BuildError::Io(path, error) => LayoutError::Io { path, error },
-            BuildError::Interrupted => LayoutError::Interrupted,
-        })?;
+        let failed = build_command::run(&side.build, &options.directory, &log, adapt, interrupt)?;
         let links = tools.take_links();
         let of = |side: &Side| (side.name.clone(), side.build.clone());
         if let Some(ended) = failed {

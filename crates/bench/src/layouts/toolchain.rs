@@ -290,10 +290,12 @@ fn next(name: &str, lists: &[Option<OsString>], own: &Path) -> Option<PathBuf> {
     let own = fs::canonicalize(own).unwrap_or_else(|_| own.to_owned());
     let directories = lists.iter().flatten().flat_map(|list: &OsString| env::split_paths::<OsStr>(list));
     let candidates = directories.filter(|path| fs::canonicalize(path).is_ok_and(|path| path != own));
-    let is_program = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-    };
-    candidates.map(|directory| directory.join(name)).find(is_program)
+    candidates.map(|directory| directory.join(name)).find(|path| is_program(path))
+}
+
+/// True for a file that may be run.
+pub fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]
