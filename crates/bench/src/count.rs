@@ -13,11 +13,15 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
+use prony_machine::perf::{PerfError, UserEvent};
 use prony_profile::{CallgrindError, CountedFunction, CountedParts, FunctionCounts, SimulatedCounts};
-use prony_replay::{CallCount, Collects, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict};
+use prony_replay::{
+    CallCount, Collects, CountedEvent, EventCounts, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict,
+};
 
 use crate::demo::{Build, DemoSource};
 use crate::randomization::PADDING;
@@ -25,7 +29,7 @@ pub use calls::{CallChange, CallComparison, CallTotals, Direction};
 pub use events::{EventComparison, SIMULATED_CACHES, SimulatedCache};
 pub use frames::{CountedFrame, CountedFrames, FrameChange, FrameComparison};
 use tool::Tool;
-pub use tool::{Counter, NoTool};
+pub use tool::{CountBy, Counter, NoTool};
 
 /// A share of A's instructions below which there is no difference, unless the user sets another.
 pub const SAME_WITHIN: f64 = 0.0001;
@@ -48,8 +52,8 @@ pub struct CountOptions {
     pub frames: bool,
     /// Simulate caches and a branch predictor, too.
     pub events: bool,
-    /// Count by Callgrind even where prony's own tool is there. What simulates caches is always Callgrind.
-    pub callgrind: bool,
+    /// What counts. What simulates caches is always Callgrind.
+    pub by: CountBy,
 }
 
 /// Instructions of all builds.
@@ -155,6 +159,24 @@ pub enum CountError {
         /// The line.
         error: CallgrindError,
     },
+    /// The kernel does not count the event here.
+    #[error("the kernel cannot count {}: {error}", event.name())]
+    NoEvent {
+        /// The event.
+        event: UserEvent,
+        /// Its reason.
+        error: PerfError,
+    },
+    /// The kernel did not count the event all the time.
+    #[error("the kernel did not count all {} of `{name}`: {error}", event.name())]
+    EventLost {
+        /// The event.
+        event: UserEvent,
+        /// Name of the build.
+        name: String,
+        /// The first error.
+        error: io::Error,
+    },
     /// The tool wrote nothing.
     #[error("nothing was counted of `{0}`")]
     Nothing(String),
@@ -210,10 +232,12 @@ impl CountComparison {
             counts: builds.map(|replays| CountRange::over(replays.iter().map(|counts| counts.of(function)))),
         });
         let changes: Vec<FunctionChange> = changes.collect();
-        let mut differing: Vec<FunctionChange> =
-            changes.iter().filter(|change| change.difference().unsigned_abs() > change.spread()).cloned().collect();
+        let is_known = |change: &&FunctionChange| change.function.is_known();
+        let differs = |change: &&FunctionChange| change.difference().unsigned_abs() > change.spread();
+        let mut differing: Vec<FunctionChange> = changes.iter().filter(is_known).filter(differs).cloned().collect();
         differing.sort_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
-        let mut varying: Vec<FunctionChange> = changes.into_iter().filter(|change| change.spread() > 0).collect();
+        let mut varying: Vec<FunctionChange> =
+            changes.into_iter().filter(|change| change.function.is_known() && change.spread() > 0).collect();
         varying.sort_by_key(|change| std::cmp::Reverse(change.spread()));
         let totals = builds.map(|replays| CountRange::over(replays.iter().map(|counts| counts.total())));
         CountComparison { totals, differing, varying }
@@ -267,9 +291,10 @@ pub fn count(
     let programs: Vec<Option<PathBuf>> = programs.collect();
     // One that is not found is said to be so by its replay.
     let files: Vec<&Path> = programs.iter().map(|program| program.as_deref().unwrap_or(Path::new(""))).collect();
-    let tool = match options.events || options.callgrind {
-        true => Tool::callgrind(),
-        false => Tool::build(&files),
+    let tool = match options.by {
+        CountBy::Kernel(event) => Tool::kernel(event).map_err(|error| CountError::NoEvent { event, error })?,
+        CountBy::Fastest if !options.events => Tool::build(&files),
+        CountBy::Fastest | CountBy::Callgrind => Tool::callgrind(),
     };
     let mut report = CountReport { builds: Vec::new(), frames: 0, counter: tool.counter().clone() };
     for (build, program) in options.builds.iter().zip(&programs) {
@@ -303,7 +328,8 @@ pub fn count(
                 all.add(frames);
             }
             counted.simulated.extend(replay.simulated);
-            counted.calls.push(found.tool.map(|tool| tool.calls).unwrap_or_default());
+            let calls = found.tool.map(|tool| tool.calls).or(found.events.map(|events| events.calls));
+            counted.calls.push(calls.unwrap_or_default());
             report.frames = found.frames;
         }
         report.builds.push(counted);
@@ -363,12 +389,7 @@ impl OneBuild<'_> {
         let padding = stack_shift_bytes.map(|bytes| (PADDING.into(), "x".repeat(bytes).into()));
         let replay = options.demo.replay(&build.command);
         let replay = ReplayOptions {
-            under: ToolOptions {
-                command: tool.command(directory.path()).into_iter().chain(simulation(options)).collect(),
-                collects: if options.frames { Collects::Frames } else { Collects::Server },
-                timed: false,
-                writes_to: Some(directory.path().to_owned()),
-            },
+            under: self.tool_options(directory.path()),
             environment: replay.environment.into_iter().chain(padding).collect(),
             stop: self.interrupt.map(Interrupt::flag),
             ..replay
@@ -383,8 +404,47 @@ impl OneBuild<'_> {
             Verdict::Diverged => {
                 Err(CountError::Diverged { demo: demo.clone(), name: name.clone(), report: Box::new(report) })
             }
-            _ => Ok((report, self.read(directory.path())?)),
+            _ => {
+                let counted = match (&report.events, tool.event()) {
+                    (Some(events), Some(event)) => self.of_event(event, events)?,
+                    _ => self.read(directory.path())?,
+                };
+                Ok((report, counted))
+            }
         }
+    }
+
+    /// What counts in a replay. A tool writes into `directory`.
+    fn tool_options(&self, directory: &Path) -> ToolOptions {
+        let OneBuild { options, tool, .. } = self;
+        if let Some(event) = tool.event() {
+            let (kind, config) = event.kind_and_config();
+            let collects = Collects::Event(CountedEvent { kind, config });
+            return ToolOptions { collects, ..ToolOptions::default() };
+        }
+        ToolOptions {
+            command: tool.command(directory).into_iter().chain(simulation(options)).collect(),
+            collects: if options.frames { Collects::Frames } else { Collects::Server },
+            timed: false,
+            writes_to: Some(directory.to_owned()),
+        }
+    }
+
+    /// Counts of an event of the kernel.
+    fn of_event(&self, event: UserEvent, counted: &EventCounts) -> Result<Replayed, CountError> {
+        if let Some(number) = counted.error {
+            let error = io::Error::from_raw_os_error(number);
+            return Err(CountError::EventLost { event, name: self.build.name.clone(), error });
+        }
+        let before = counted.before_frames;
+        let behind = counted.of_process.saturating_sub(before).saturating_sub(counted.frames.iter().sum());
+        let frames = iter::once(before).chain(counted.frames.iter().copied()).chain([behind]);
+        Ok(Replayed {
+            counts: CountedParts::of_all([counted.total]).sum(),
+            not_counted: 0,
+            frames: (!counted.frames.is_empty()).then(|| CountedParts::of_all(frames)),
+            simulated: None,
+        })
     }
 
     /// Counts of all processes of a replay.

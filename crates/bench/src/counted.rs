@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use prony_machine::Interrupt;
 
-use crate::count::{CountComparison, CountError, CountOptions, CountReport, CountVerdict, count};
+use crate::count::{CountComparison, CountError, CountOptions, CountReport, CountVerdict, Counter, count};
 
 /// Instructions of two builds on several demos.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ impl CountedDemo {
 }
 
 impl CountedDemos {
+    /// What has counted; `None` where no demo was counted.
+    pub fn counter(&self) -> Option<&Counter> {
+        self.all.iter().find_map(|demo| Some(&demo.report.as_ref().ok()?.counter))
+    }
+
     /// The verdict on a demo; `None` where the builds were not counted.
     pub fn verdict_on(&self, demo: &CountedDemo) -> Option<CountVerdict> {
         demo.comparison().map(|compared| compared.verdict(self.limit))
@@ -73,7 +78,7 @@ impl CountedDemos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::{CountedBuild, Counter};
+    use crate::count::CountedBuild;
     use prony_profile::FunctionCounts;
 
     fn demo(counts: Option<[u64; 2]>) -> CountedDemo {

@@ -2,6 +2,7 @@
 
 use crate::calls::{CALLS, CallCount};
 use crate::checkpoint::Checkpoints;
+use crate::counter::Counter;
 use crate::divergence::{FAILURES, Failure, RETURNED, Report, Returned};
 use crate::feed::Feed;
 use crate::halt::Halt;
@@ -12,7 +13,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d7");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0d8");
 
 states! {
     /// Task of the library in this server.
@@ -150,6 +151,8 @@ pub struct Control {
     pub sleepers: [Sleepers; SLEEPER_LISTS],
     /// Recording: clients read the answers of the server from its standard output.
     pub answers_on_output: Flag,
+    /// Replay: an event that is counted of the server's own code.
+    pub counter: Counter,
 }
 
 /// Digest of the arguments of a program, without its name (FNV-1a).
@@ -168,7 +171,7 @@ layout!(Control, 4291968, {
     under_tool: 3977352, own_state_failed: 3977356, program: 3977360, script: 3981456, halt: 3985552, collects: 3985640,
     dumps_frames: 3985644, written: 3985648, calls_used: 3989744, calls: 3989752,
     arguments: 4026616, programs: 4026624, checkpoints: 4288768, moves_barred: 4289840,
-    sleepers: 4289856, answers_on_output: 4291904,
+    sleepers: 4289856, answers_on_output: 4291904, counter: 4291912,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
@@ -359,7 +362,7 @@ impl Counts {
 /// Entries of the frame list at most. Where a demo has more frames, an entry stands for several in a row.
 pub const MOST_FRAME_TIMES: u64 = 1 << 18;
 
-/// Duration of one frame of a replay, or of several in a row.
+/// Duration of one frame of a replay, or of several in a row, and what was counted of it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTime {
@@ -369,6 +372,8 @@ pub struct FrameTime {
     pub wall_ns: u64,
     /// Nanoseconds of CPU time of the main thread, over all of them.
     pub cpu_ns: u64,
+    /// Events of the process, where one is counted.
+    pub events: u64,
 }
 
-layout!(FrameTime, 24, { start_ns: 0, wall_ns: 8, cpu_ns: 16, });
+layout!(FrameTime, 32, { start_ns: 0, wall_ns: 8, cpu_ns: 16, events: 24, });

@@ -33,6 +33,7 @@ mod areas;
 mod calls;
 mod checkpoint;
 mod control;
+mod counter;
 mod divergence;
 mod feed;
 mod halt;
@@ -54,6 +55,7 @@ pub use control::{
     AT_END, CPU_SET_BYTES, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL,
     NO_THREAD, PROGRAM_BYTES, Process, ProcessState, SlotState, Thread, Waiting, digest_of_arguments,
 };
+pub use counter::Counter;
 pub use divergence::{
     CALLER_BYTES, CALLERS, CHANGED, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, RETURNED, RETURNED_BYTES,
     Report, ReportState, Returned, Stop, StopKind, UNFINISHED, WINDOW_BYTES,

@@ -4,6 +4,7 @@
 //! that both sides see; [`Ring::drain`] hands the records out as the kernel wrote them. Decoding them is
 //! the reader's.
 
+mod counted;
 pub(crate) mod event;
 mod ring;
 
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+pub use counted::{KnownWork, UserEvent};
 pub use ring::{Ring, wait};
 
 use event::{
@@ -201,12 +203,17 @@ fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize)
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL)) => system_call(false),
         opened => opened,
     };
-    opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => refused(sampling.paranoid_at_most(target), setting("perf_event_paranoid")),
+    opened.map_err(|error| opening_failed(error, sampling.paranoid_at_most(target)))
+}
+
+/// Why an event is not there. `needed`: the highest `kernel.perf_event_paranoid` under which anyone may have it.
+fn opening_failed(error: io::Error, needed: i32) -> PerfError {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => refused(needed, setting("perf_event_paranoid")),
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => PerfError::NotCounted,
         Some(libc::ESRCH) => PerfError::NoThread,
         _ => PerfError::System(error),
-    })
+    }
 }
 
 fn refused(needed: i32, found: Option<i32>) -> PerfError {

@@ -4,8 +4,11 @@
 //! to the other. It is off while the library is at work, and with it all that libc runs for the library, and on in
 //! what the server has the library call: handlers of signals, routines of threads.
 //!
-//! Without such a tool nothing of this runs: hooks look at the one flag that they look at for a collector of garbage.
+//! The counters of the processor collect where no tool does, see [`counter`].
+//!
+//! Without either nothing of this runs: hooks look at the one flag that they look at for a collector of garbage.
 
+use super::counter;
 use super::stack;
 use super::state::control;
 use super::thread::{self, Thread};
@@ -93,8 +96,29 @@ pub fn pause_at_load() -> Paused {
 pub fn begin(area: &Control) {
     if area.collects.load(Ordering::Relaxed) {
         IS_ON.store(true, Ordering::Relaxed);
+        counter::begin(area);
         stack::make_calls_apart();
     }
+}
+
+/// What the thread runs from here on is collected.
+#[inline(always)]
+fn start() {
+    if counter::is_on() {
+        counter::resume();
+    } else {
+        request(Request::Toggle);
+    }
+}
+
+/// It is not. Returns whether it was until here.
+#[inline(always)]
+fn stop() -> bool {
+    if counter::is_on() {
+        return counter::pause();
+    }
+    request(Request::Toggle);
+    true
 }
 
 /// The library is at work until [`resume`] is called.
@@ -121,7 +145,7 @@ unsafe fn pause_here() -> Paused {
         }
         // Where the place is further down the stack, a handler has jumped out of a call, and it is still paused.
         if paused_at == 0 {
-            request(Request::Toggle);
+            stop();
         }
         (*thread).paused_at = here;
     }
@@ -134,7 +158,7 @@ pub fn resume(paused: Paused) {
     if paused.0 {
         // SAFETY: the block is the calling thread's own.
         unsafe { (*thread::this()).paused_at = 0 };
-        request(Request::Toggle);
+        start();
     }
 }
 
@@ -147,9 +171,11 @@ pub fn in_handler<T>(run: impl FnOnce() -> T) -> T {
     let here = 0_u8;
     // SAFETY: the block is the calling thread's own.
     let paused_at = unsafe { replace(&mut (*thread::this()).paused_at, (&raw const here).addr()) };
-    request(Request::Toggle);
+    let was_counting = stop();
     let value = run();
-    request(Request::Toggle);
+    if was_counting {
+        start();
+    }
     // SAFETY: as above.
     unsafe { (*thread::this()).paused_at = paused_at };
     value
@@ -164,11 +190,11 @@ pub fn of_server<T>(run: impl FnOnce() -> T) -> T {
     // SAFETY: the block is the calling thread's own, in a forked child as well.
     let paused_at = unsafe { replace(&mut (*thread::this()).paused_at, 0) };
     if paused_at != 0 {
-        request(Request::Toggle);
+        start();
     }
     let value = run();
     if paused_at != 0 {
-        request(Request::Toggle);
+        stop();
         // SAFETY: as above.
         unsafe { (*thread::this()).paused_at = paused_at };
     }
@@ -177,14 +203,16 @@ pub fn of_server<T>(run: impl FnOnce() -> T) -> T {
 
 /// A frame has ended: what was collected of it is written by itself, where that is wanted.
 pub fn end_frame() {
-    if IS_ON.load(Ordering::Relaxed) && control().dumps_frames.load(Ordering::Relaxed) {
+    if IS_ON.load(Ordering::Relaxed) && !counter::is_on() && control().dumps_frames.load(Ordering::Relaxed) {
         request(Request::Dump);
     }
 }
 
 /// This process was forked: what was collected before is its parent's.
 pub fn forked() {
-    if IS_ON.load(Ordering::Relaxed) {
+    if counter::is_on() {
+        counter::forked();
+    } else if IS_ON.load(Ordering::Relaxed) {
         request(Request::Zero);
     }
 }

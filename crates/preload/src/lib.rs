@@ -16,6 +16,7 @@
 // What this process and this thread are.
 mod addresses;
 mod collect;
+mod counter;
 mod digest;
 mod stack;
 mod state;

@@ -1,5 +1,6 @@
 //! The thread slots of the control area: a thread claims one, and gives it back when it ends.
 
+use super::counter;
 use super::report;
 use super::state::{control, index};
 use super::thread;
@@ -44,6 +45,7 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
 /// `slot` is null or one of the control area's.
 pub unsafe fn give_back(slot: *const channel::Thread) {
     // SAFETY: as for this function; the control area is mapped for good.
+    counter::close();
     let Some(slot) = (unsafe { slot.as_ref() }) else { return };
     for (count, total) in slot.counts.all().into_iter().zip(control().ended_counts.all()) {
         total.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);

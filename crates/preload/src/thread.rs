@@ -114,6 +114,12 @@ pub struct Thread {
     pub kept_stacks: usize,
     /// Bytes of messages that the call under way has moved, see `collect`.
     pub moved: u64,
+    /// One more than the descriptor of the thread's event, see `counter`; 0 before there is one.
+    pub event: c_int,
+    /// Its count when the server went on last.
+    pub events_before: u64,
+    /// The server runs, and its events count.
+    pub counting: bool,
     /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.
     pub unrecorded: u32,
 
@@ -174,7 +180,7 @@ pub struct Thread {
     /// Player: true once a frame has started.
     pub in_frame: bool,
     /// Player: the payload of this record differs within a run that tolerates it.
-    pub scratch: [u8; 256],
+    pub scratch: [u8; 232],
 }
 
 const _: () = assert!(size_of::<Thread>() <= BLOCK_BYTES);

@@ -22,6 +22,16 @@ pub struct CountedFunction {
     pub symbol: String,
 }
 
+impl CountedFunction {
+    /// All functions of all objects, where it is not known how many each has.
+    pub const ALL: CountedFunction = CountedFunction { object: String::new(), symbol: String::new() };
+
+    /// False for [`CountedFunction::ALL`].
+    pub fn is_known(&self) -> bool {
+        *self != CountedFunction::ALL
+    }
+}
+
 /// A count of each function, of instructions or of an event, without those of functions that it called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionCounts(BTreeMap<CountedFunction, u64>);
@@ -92,6 +102,12 @@ impl CountedParts {
         reader.end_part();
         let events = (!reader.columns.is_empty()).then_some(reader.events);
         Ok(CountedParts { functions: reader.functions, parts: reader.parts, events })
+    }
+
+    /// Parts of which the functions are not known.
+    pub fn of_all(counts: impl IntoIterator<Item = u64>) -> CountedParts {
+        let parts = counts.into_iter().map(|count| vec![(0, count)]).collect();
+        CountedParts { functions: vec![CountedFunction::ALL], parts, events: None }
     }
 
     /// Instructions of all parts together.

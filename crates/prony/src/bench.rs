@@ -31,12 +31,12 @@ pub use settings::FIFO_PRIORITY;
 /// What kept it from running, a command that failed or a build that diverged among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     match (args.replays.demo.is_empty(), args.plan.metric) {
-        (false, Some(BenchMetric::Instructions)) if args.hooks.layouts.layouts.is_some() => {
+        (false, Some(BenchMetric::Instructions | BenchMetric::Event(_))) if args.hooks.layouts.layouts.is_some() => {
             return Err(Failure::new("--metric instructions counts the same in every layout")
                 .hint("omit --layouts and --build to count; omit --metric to compare times over layouts"));
         }
-        (false, Some(BenchMetric::Instructions)) => return counted::run(args),
-        (true, Some(BenchMetric::Instructions)) => {
+        (false, Some(BenchMetric::Instructions | BenchMetric::Event(_))) => return counted::run(args),
+        (true, Some(BenchMetric::Instructions | BenchMetric::Event(_))) => {
             return Err(Failure::new("--metric instructions counts those of replays, and there is no --demo")
                 .hint("record the server with `prony record`; of a command, `valgrind --tool=callgrind` counts them"));
         }

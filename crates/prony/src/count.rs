@@ -5,9 +5,10 @@ use std::io::{IsTerminal, stderr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use prony_bench::count::{CountComparison, CountError, CountOptions, CountVerdict, count};
+use prony_bench::count::{CountBy, CountComparison, CountError, CountOptions, CountVerdict, count};
 use prony_bench::{Build, CommandLine, DemoSource};
 use prony_machine::Interrupt;
+use prony_machine::perf::UserEvent;
 use prony_replay::{ComparisonOptions, ReplayError, recorded_command};
 use prony_report::{divergence, json, text};
 use prony_text::Untrusted;
@@ -42,7 +43,11 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: args.frames,
         events: args.events,
-        callgrind: args.callgrind,
+        by: match args.perf_event {
+            Some(event) => CountBy::Kernel(event),
+            None if args.callgrind => CountBy::Callgrind,
+            None => CountBy::Fastest,
+        },
     };
     drop(opened);
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
@@ -86,6 +91,13 @@ pub fn failure(error: &CountError) -> Failure {
             let place = report.divergence.as_ref().map_or_else(String::new, divergence::in_short);
             failure.hint(format!("{place}; `prony replay {} -- {name}` shows where", demo.display()))
         }
+        CountError::NoEvent { event, .. } if *event != UserEvent::PageFaults => failure.hint(
+            "virtual machines often have no counters of the processor; without them instructions are counted under Valgrind",
+        ),
+        CountError::EventLost { .. } => failure.hint(
+            "the counters may serve others, such as `perf` or a watchdog, or the server's CPUs may be of several kinds; \
+             under Valgrind instructions are counted all the same",
+        ),
         CountError::Nothing(_) => {
             failure.hint("a server that changes its root directory, or was ended by SIGKILL, leaves none")
         }

@@ -25,7 +25,7 @@ mod record;
 mod replay;
 mod replay_error;
 
-pub use channel::{CallCount, Counted, Fault, RecordScope};
+pub use channel::{CallCount, Counted, EventCounts, Fault, RecordScope};
 pub use files::inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
 pub use files::known::{KnownDemos, KnownError};
 pub use files::layout::LayoutError;
@@ -64,5 +64,5 @@ pub use server::goes_on::GoesOn;
 pub use server::library::has_i386;
 pub use server::program::ProgramError;
 pub use server::recorded::{code_variables, recorded_command, variables_kept};
-pub use server::tool::{Collects, ToolOptions};
+pub use server::tool::{Collects, CountedEvent, ToolOptions};
 pub use verdict::numbers::{Number, NumberChange, NumberForm};

@@ -732,6 +732,7 @@ fn examine_surroundings<R: io::Read + io::Seek>(
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome, under: &ToolOptions, recorded: Exit) {
     report.frames = outcome.frames;
     report.counted = outcome.counted;
+    report.events = outcome.events.clone();
     if !under.command.is_empty() {
         add_tool(report, &under.command, outcome, recorded);
     }

@@ -6,7 +6,7 @@ use prony_replay::ReplayError;
 use serde::{Deserialize, Serialize};
 
 use super::{BisectError, Built, Culprit, Found, Progress, Purpose, Run, Stop, culprit, in_words};
-use crate::count::{CountComparison, CountError, CountOptions, CountReport, count};
+use crate::count::{CountBy, CountComparison, CountError, CountOptions, CountReport, count};
 use crate::demo::Build;
 
 /// Replays of the ends, whose differences are the spread, and of the commit that was found.
@@ -112,7 +112,7 @@ impl Run<'_> {
             recorded: PathBuf::new(),
             frames: false,
             events: false,
-            callgrind: false,
+            by: CountBy::Fastest,
         };
         if let Some(&last) = positions.last() {
             (self.progress)(Progress::Replaying(&self.history.commits[last], replays));

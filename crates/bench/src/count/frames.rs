@@ -81,6 +81,7 @@ impl CountedFrames {
         frames.sort_by_key(|&frame| Reverse(counts[frame].min));
         let frames = frames.into_iter().take(number).map(|frame| {
             let mut most: Vec<_> = self.functions.functions(frame).map(|(of, count)| (of.clone(), count)).collect();
+            most.retain(|(of, _)| of.is_known());
             most.sort_by_key(|(_, count)| Reverse(*count));
             most.truncate(NAMED);
             CountedFrame { frame: frame as u64, count: counts[frame], most }
@@ -97,7 +98,7 @@ impl CountedFrames {
                 *sum = sum.saturating_add(sign * i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
-        let mut more: Vec<_> = more.into_iter().filter(|(_, more)| *more != 0).collect();
+        let mut more: Vec<_> = more.into_iter().filter(|(of, more)| of.is_known() && *more != 0).collect();
         more.sort_by_key(|(_, more)| Reverse(more.unsigned_abs()));
         more.into_iter().take(NAMED).map(|(function, more)| (function.clone(), more)).collect()
     }

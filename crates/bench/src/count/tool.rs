@@ -1,4 +1,4 @@
-//! The tool for Valgrind that counts: prony's own where it can be built here, else Callgrind.
+//! What counts. The tool for Valgrind: prony's own where it can be built here, else Callgrind.
 //!
 //! A tool is linked with the core of the Valgrind that runs it, so it is built with what that Valgrind's package has, which takes
 //! half a second. Nothing of it stays.
@@ -10,6 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use prony_machine::perf::{KnownWork, PerfError, UserEvent};
 use tempfile::TempDir;
 
 use super::program_file;
@@ -39,7 +40,19 @@ const PLATFORMS: [Platform; 3] = [
     Platform { architecture: "x86", is_of_32_bits: true, flag: Some("-m32") },
 ];
 
-/// How instructions are counted.
+/// What is to count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CountBy {
+    /// prony's own tool for Valgrind, or Callgrind where that is not there.
+    #[default]
+    Fastest,
+    /// Callgrind.
+    Callgrind,
+    /// The kernel: this event, without functions.
+    Kernel(UserEvent),
+}
+
+/// How instructions, or events, are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counter {
     /// By prony's own tool for Valgrind.
@@ -48,6 +61,8 @@ pub enum Counter {
     Callgrind,
     /// By Callgrind, as there is no other here.
     OnlyCallgrind(NoTool),
+    /// By the kernel: an event, and how exactly it is counted here, where that can be known.
+    Kernel(UserEvent, Option<KnownWork>),
 }
 
 /// Reason why prony's own tool is not there.
@@ -83,6 +98,19 @@ impl Tool {
     /// Callgrind, where it is requested.
     pub(super) fn callgrind() -> Tool {
         Tool::only_callgrind(Counter::Callgrind)
+    }
+
+    /// An event of the kernel, which is tried first.
+    pub(super) fn kernel(event: UserEvent) -> Result<Tool, PerfError> {
+        Ok(Tool { directory: None, counter: Counter::Kernel(event, event.try_here()?) })
+    }
+
+    /// The event, where the kernel counts.
+    pub(super) fn event(&self) -> Option<UserEvent> {
+        match self.counter {
+            Counter::Kernel(event, _) => Some(event),
+            _ => None,
+        }
     }
 
     fn only_callgrind(counter: Counter) -> Tool {

@@ -2,6 +2,7 @@
 
 use crate::addresses;
 use crate::collect;
+use crate::counter;
 use crate::state::{control, time_of};
 use crate::thread::Thread;
 use prony_channel::{Control, FrameTime};
@@ -14,6 +15,7 @@ pub(super) unsafe fn start_frame(thread: *mut Thread) {
         if control().frames.load(Ordering::Relaxed) == 0 {
             // What came before the first frame is no part of it.
             collect::end_frame();
+            counter::begin_frames();
         }
         (*thread).in_frame = true;
         (*thread).frame_cpu = now(libc::CLOCK_THREAD_CPUTIME_ID);
@@ -32,19 +34,21 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
         let start_ns = (*thread).frame_wall;
         let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
         let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
+        let events = counter::end_frame();
         let control = control();
         let frames = control.frames.load(Ordering::Relaxed) + 1;
         control.frames.store(frames, Ordering::Release);
         let together = control.frames_in_each.load(Ordering::Relaxed);
         if together <= 1 {
-            return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
+            return list(control, FrameTime { start_ns, wall_ns, cpu_ns, events });
         }
         let sum = &mut *SUM.0.get();
         if frames % together == 1 {
-            *sum = FrameTime { start_ns, wall_ns: 0, cpu_ns: 0 };
+            *sum = FrameTime { start_ns, wall_ns: 0, cpu_ns: 0, events: 0 };
         }
         sum.wall_ns += wall_ns;
         sum.cpu_ns += cpu_ns;
+        sum.events += events;
         if frames.is_multiple_of(together) {
             list(control, *sum);
         }
@@ -52,7 +56,7 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
 }
 
 /// Frames that are to share an entry of the list.
-static SUM: Sum = Sum(UnsafeCell::new(FrameTime { start_ns: 0, wall_ns: 0, cpu_ns: 0 }));
+static SUM: Sum = Sum(UnsafeCell::new(FrameTime { start_ns: 0, wall_ns: 0, cpu_ns: 0, events: 0 }));
 
 struct Sum(UnsafeCell<FrameTime>);
 

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use prony_bench::count::{CountOptions, CountVerdict, SAME_WITHIN};
+use prony_bench::count::{CountBy, CountOptions, CountVerdict, SAME_WITHIN};
 use prony_bench::counted::{CountedDemo, CountedDemos};
 use prony_bench::{Build, CommandLine};
 use prony_machine::Interrupt;
@@ -14,7 +14,7 @@ use prony_text::Untrusted;
 
 use super::exports::{VERSION, write};
 use super::{demos, github};
-use crate::cli::{BenchArgs, REPLAYS_COUNTED};
+use crate::cli::{BenchArgs, BenchMetric, REPLAYS_COUNTED};
 use crate::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,6 +29,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     if let Some(tool) = &args.replays.under {
         let failure = Failure::new(format!("cannot count instructions under `{tool}`: Callgrind counts them"));
         return Err(failure.hint("omit --under, or --metric instructions to compare times under the tool"));
+    }
+    if args.replays.events && matches!(args.plan.metric, Some(BenchMetric::Event(_))) {
+        return Err(Failure::new("--events simulates caches under Callgrind, and the kernel is to count")
+            .hint("omit --events, or use --metric instructions"));
     }
     let requested = args.replays.demo.len();
     // All of them are opened first, so that one that cannot be read is reported immediately.
@@ -108,6 +112,9 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: false,
         events: args.replays.events,
-        callgrind: false,
+        by: match args.plan.metric {
+            Some(BenchMetric::Event(event)) => CountBy::Kernel(event),
+            _ => CountBy::Fastest,
+        },
     })
 }

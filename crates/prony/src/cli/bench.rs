@@ -8,8 +8,10 @@ use clap::builder::UnknownArgumentValueParser;
 use clap::{Args, ValueEnum};
 use prony_bench::parameters::Parameter;
 use prony_bench::{Accepted, FrameKind};
+use prony_machine::perf::UserEvent;
 use prony_stats::Metric;
 
+use super::count::user_event;
 use super::limits::amount;
 use super::{DemoLimits, FileArgs, TrustArgs};
 use crate::numbers::duration;
@@ -159,7 +161,8 @@ pub struct PlanArgs {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha, help_heading = "Duration and accuracy")]
     pub alpha: f64,
     /// Judge only this metric: wall, cpu, uncontended (wall time minus the wait for a CPU) or rss (peak memory); with --demo,
-    /// instructions, which are counted by `prony count` [default: what the user waits for]
+    /// instructions, which are counted as by `prony count`, or an event that the kernel counts in user mode: instructions:u, cycles:u,
+    /// branch-misses:u, cache-misses:u or page-faults:u [default: what the user waits for]
     #[arg(long, value_name = "METRIC", value_parser = bench_metric, help_heading = "Duration and accuracy")]
     pub metric: Option<BenchMetric>,
     /// Run each command exactly N times, regardless of --max-time
@@ -513,6 +516,8 @@ pub enum BenchMetric {
     Measured(Metric),
     /// Instructions of replays, which are counted.
     Instructions,
+    /// Another event of replays, which the kernel counts.
+    Event(UserEvent),
 }
 
 impl BenchMetric {
@@ -520,7 +525,7 @@ impl BenchMetric {
     pub fn measured(self) -> Option<Metric> {
         match self {
             BenchMetric::Measured(metric) => Some(metric),
-            BenchMetric::Instructions => None,
+            BenchMetric::Instructions | BenchMetric::Event(_) => None,
         }
     }
 }
@@ -529,6 +534,9 @@ impl BenchMetric {
 fn bench_metric(text: &str) -> Result<BenchMetric, String> {
     if text == "instructions" {
         return Ok(BenchMetric::Instructions);
+    }
+    if text.ends_with(":u") {
+        return user_event(text).map(BenchMetric::Event);
     }
     let is_measured = |metric: &Metric| !matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
     let metric = Metric::from_name(text).filter(is_measured);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prony_machine::perf::UserEvent;
 
 use super::bench::percent;
 use super::{DemoLimits, FileArgs, TrustArgs};
@@ -13,6 +14,7 @@ Examples:
   prony count match.demo './server-old +map dm1' './server-new +map dm1'
   prony count match.demo --frames ./old ./new
   prony count match.demo --events ./old ./new
+  prony count match.demo --perf-event page-faults ./old ./new
   prony count match.demo --fail-above 0.5% ./old ./new
 
 Each build replays the demo several times under valgrind, with a tool of prony's own that is built for it with `cc`; where that fails,
@@ -51,6 +53,10 @@ pub struct CountArgs {
     /// Count by Callgrind, and not by prony's own tool: the same counts, in several times the time
     #[arg(long)]
     pub callgrind: bool,
+    /// Have the kernel count an event in place of Valgrind: instructions, cycles, branch-misses or cache-misses, by the counters of the
+    /// processor (untested), or page-faults. Builds run at their own speed, and no functions are known
+    #[arg(long, value_name = "EVENT", value_parser = user_event, conflicts_with_all = ["events", "callgrind"])]
+    pub perf_event: Option<UserEvent>,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]
     pub fail_above: f64,
@@ -65,4 +71,11 @@ pub struct CountArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads the name of an event that the kernel counts, as `perf` names it, with or without its `:u` for user mode.
+pub fn user_event(text: &str) -> Result<UserEvent, String> {
+    let name = text.strip_suffix(":u").unwrap_or(text);
+    let found = UserEvent::ALL.into_iter().find(|event| event.name() == name);
+    found.ok_or_else(|| format!("expected {}", UserEvent::ALL.map(UserEvent::name).join(", ")))
 }

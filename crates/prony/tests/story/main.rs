@@ -25,6 +25,7 @@ mod habits;
 mod handed;
 mod handover;
 mod i386;
+mod kernel_events;
 mod layouts;
 mod long;
 mod messages;

@@ -14,6 +14,7 @@ mod scans;
 
 pub(crate) mod merge;
 
+use crate::server::tool::CountedEvent;
 pub(crate) use clock::Moment;
 pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
 pub(crate) use halts::{Halted, OutputByte};
@@ -21,7 +22,7 @@ use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{
     CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, ring_offset, windows_bytes,
 };
-pub use readings::{CallCount, Counted};
+pub use readings::{CallCount, Counted, EventCounts};
 pub(crate) use readings::{Divergence, FailedCall, RealResult, ThreadState};
 pub use rings::Fault;
 pub(crate) use rings::{DrainError, Drained, Run};
@@ -204,6 +205,14 @@ impl Channel {
     pub(crate) fn collect(&self, server: bool, frames: bool) {
         self.control().collects.store(server, Ordering::Relaxed);
         self.control().dumps_frames.store(frames, Ordering::Relaxed);
+    }
+
+    /// Has this event of the server's own code counted.
+    pub(crate) fn count(&self, event: CountedEvent) {
+        let counter = &self.control().counter;
+        counter.kind.store(event.kind, Ordering::Relaxed);
+        counter.config.store(event.config, Ordering::Relaxed);
+        counter.wanted.store(true, Ordering::Relaxed);
     }
 
     /// Has the user that a process becomes own what the tool writes of it, `PID.out` in `directory`.

@@ -208,11 +208,44 @@ impl Channel {
         calls.into_values().filter(|count| count.calls > 0).collect()
     }
 
+    /// Events that were counted, if any were to be. `frames`: times of the frames, of `together` in a row each.
+    pub(crate) fn events(&self, frames: &[FrameTime], together: u64) -> Option<EventCounts> {
+        let counter = &self.control().counter;
+        counter.wanted.load(Ordering::Relaxed).then(|| EventCounts {
+            total: counter.total.load(Ordering::Relaxed),
+            of_process: counter.of_process.load(Ordering::Relaxed),
+            before_frames: counter.before_frames.load(Ordering::Relaxed),
+            frames: if together == 1 { frames.iter().map(|frame| frame.events).collect() } else { Vec::new() },
+            calls: self.calls(),
+            error: match counter.failed.load(Ordering::Relaxed) {
+                0 => None,
+                number => Some(number),
+            },
+        })
+    }
+
     /// The first divergence, once it is complete.
     pub(crate) fn divergence(&self) -> Option<Divergence> {
         let report = &self.control().report;
         report.state.is(ReportState::Complete, Ordering::Acquire).then(|| Divergence::of(report))
     }
+}
+
+/// Events of the server's own code in a replay, and the hooked calls that it made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Events of all its processes.
+    pub total: u64,
+    /// Those of the process whose frames count.
+    pub of_process: u64,
+    /// Those of it before its first frame.
+    pub before_frames: u64,
+    /// Those of each frame; empty where the demo has none, or more than 262,144.
+    pub frames: Vec<u64>,
+    /// How often each hooked call was made, by name.
+    pub calls: Vec<CallCount>,
+    /// Error number of the first thread of which they could not be counted. What is counted is not all then.
+    pub error: Option<i32>,
 }
 
 /// Counts of a replay, summed over its threads.

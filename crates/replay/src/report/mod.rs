@@ -9,7 +9,7 @@ pub use cause::{Cause, ChangedListing, Traced, TracedTo, Unrecorded};
 pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
-use crate::channel::{CallCount, Counted};
+use crate::channel::{CallCount, Counted, EventCounts};
 use crate::files::pack::PackReport;
 use crate::server::goes_on::GoesOn;
 use prony_demo::tolerance::ToleranceSummary;
@@ -113,6 +113,8 @@ pub struct ReplayReport {
     pub crashed_as_recorded: Option<i32>,
     /// The tool that started the build, if one did. Times are kept only on request then: they are those of the tool, too.
     pub tool: Option<ToolRun>,
+    /// Events of the build's own code in the last replay, where they were counted.
+    pub events: Option<EventCounts>,
     /// Divergence that ended the replay, if any.
     pub divergence: Option<Divergence>,
     /// Warnings that qualify the verdict.
@@ -230,6 +232,7 @@ impl ReplayReport {
             timing: Timing::before_replay(recorded_s),
             crashed_as_recorded: None,
             tool: None,
+            events: None,
             divergence: None,
             warnings: Vec::new(),
             from_demo: FromDemo::default(),

@@ -14,8 +14,8 @@ mod syscalls;
 
 use crate::channel::merge::Merger;
 use crate::channel::{
-    CallCount, Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, RealResult, Scans, Tapes,
-    ThreadState,
+    CallCount, Channel, ClockShift, Counted, Divergence, DrainError, EventCounts, FailedCall, Fault, RealResult, Scans,
+    Tapes, ThreadState,
 };
 use crate::files::mount::Mount;
 use crate::report::Doing;
@@ -178,6 +178,8 @@ pub(crate) struct Outcome {
     pub(crate) returned: Vec<RealResult>,
     /// Calls of each hooked function, where they are counted.
     pub(crate) calls: Vec<CallCount>,
+    /// Events, where they were counted.
+    pub(crate) events: Option<EventCounts>,
     pub(crate) observed: Vec<Observed>,
 }
 
@@ -316,9 +318,12 @@ fn watch(
     }
 }
 
-/// What the library is to do for the tool.
+/// What the library is to do for the tool, or to count without one.
 fn prepare_for_tool(channel: &Channel, under: &ToolOptions) {
     channel.collect(under.collects != Collects::All, under.collects == Collects::Frames);
+    if let Collects::Event(event) = under.collects {
+        channel.count(event);
+    }
     if let Some(directory) = &under.writes_to {
         channel.hand_over(directory);
     }
@@ -418,12 +423,12 @@ pub(crate) fn run_once(
         debugger.was_left = left;
     }
     let undisturbed = undisturbed && !left;
+    let times = Times { wall_s, cpu_s: server.cpu_s(), frames: channel.frame_times()?, frames_in_each };
     Ok(Outcome {
         exit: exit_of(status),
         ended_by_tool: by_tool,
         counted: channel.counted(),
         frames: channel.frames(),
-        times: Times { wall_s, cpu_s: server.cpu_s(), frames: channel.frame_times()?, frames_in_each },
         ending: Ending {
             signal: status.signal().filter(|_| undisturbed),
             ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
@@ -435,7 +440,9 @@ pub(crate) fn run_once(
         passed: channel.passed(),
         failures: channel.failures(),
         returned: channel.returned(),
+        events: channel.events(&times.frames, frames_in_each),
         calls: channel.calls(),
+        times,
         observed: observed.all,
     })
 }

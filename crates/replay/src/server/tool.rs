@@ -7,7 +7,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a tool collects of a build.
+/// An event that the kernel counts, as `perf_event_open(2)` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedEvent {
+    /// Kind of the event: `type` of `perf_event_attr`.
+    pub kind: u32,
+    /// The event: `config` of `perf_event_attr`.
+    pub config: u64,
+}
+
+/// What is collected of a build, by a tool or without one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Collects {
     /// All that the tool looks at.
@@ -17,6 +26,8 @@ pub enum Collects {
     Server,
     /// The same, and each frame by itself: Callgrind writes a part of its file at the end of each, the first of which is what came before.
     Frames,
+    /// Without a tool: this event, of what the server itself runs, by frame. Hooked calls are counted.
+    Event(CountedEvent),
 }
 
 /// A tool that starts a build.

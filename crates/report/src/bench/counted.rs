@@ -3,13 +3,55 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use prony_bench::count::{CountComparison, CountError, CountVerdict, FunctionChange};
+use prony_bench::count::{CountComparison, CountError, CountVerdict, Counter, FunctionChange};
 use prony_bench::counted::{CountedDemo, CountedDemos};
+use prony_machine::perf::UserEvent;
+use prony_machine::process::Counter as Hardware;
 use prony_profile::{CountedFunction, distinct_names, shortened};
 use prony_text::{Table, count, thousands, without_error_numbers};
 
 use crate::change;
 use crate::divergence;
+
+/// Words for what was counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// The events, in the plural.
+    pub events: &'static str,
+    /// What a build does with them.
+    pub verb: &'static str,
+    /// What builds have the same of, where their counts are equal.
+    pub equal: &'static str,
+}
+
+impl Words {
+    /// For what this counts.
+    pub fn of(counter: &Counter) -> Words {
+        match counter {
+            Counter::Kernel(event, _) => Words::of_event(*event),
+            Counter::Own | Counter::Callgrind | Counter::OnlyCallgrind(_) => {
+                Words { events: "instructions", verb: "runs", equal: "instructions, function by function" }
+            }
+        }
+    }
+
+    fn of_event(event: UserEvent) -> Words {
+        let has = |events, equal| Words { events, verb: "has", equal };
+        match event {
+            UserEvent::Hardware(Hardware::Instructions) => {
+                Words { events: "instructions", verb: "runs", equal: "number of instructions" }
+            }
+            UserEvent::Hardware(Hardware::Cycles) => has("cycles", "number of cycles"),
+            UserEvent::Hardware(Hardware::BranchMisses) => has("branch misses", "number of branch misses"),
+            UserEvent::Hardware(Hardware::CacheMisses) => has("cache misses", "number of cache misses"),
+            UserEvent::PageFaults => has("page faults", "number of page faults"),
+        }
+    }
+
+    fn of_demos(demos: &CountedDemos) -> Words {
+        Words::of(demos.counter().unwrap_or(&Counter::Own))
+    }
+}
 
 /// Why a demo was not counted; `None` where it was.
 pub fn failure(demo: &CountedDemo) -> Option<String> {
@@ -25,6 +67,8 @@ pub fn failure(demo: &CountedDemo) -> Option<String> {
 /// The verdict for all demos in a sentence.
 pub fn sentence(builds: [&str; 2], demos: &CountedDemos) -> String {
     let [a, b] = builds;
+    let Words { events, verb, equal } = Words::of_demos(demos);
+    let verb_of_both = if verb == "has" { "have" } else { "run" };
     let on = |verdict| match demos.requested {
         1 => String::new(),
         of => {
@@ -33,12 +77,12 @@ pub fn sentence(builds: [&str; 2], demos: &CountedDemos) -> String {
         }
     };
     match demos.verdict() {
-        Some(CountVerdict::More) => format!("{b} runs more instructions than {a}{}", on(CountVerdict::More)),
+        Some(CountVerdict::More) => format!("{b} {verb} more {events} than {a}{}", on(CountVerdict::More)),
         Some(CountVerdict::Fewer) => {
-            format!("{b} runs fewer instructions than {a}{}, and more on none", on(CountVerdict::Fewer))
+            format!("{b} {verb} fewer {events} than {a}{}, and more on none", on(CountVerdict::Fewer))
         }
-        Some(CountVerdict::Same) => format!("{b} and {a} run the same instructions, within {}", limit(demos)),
-        Some(CountVerdict::Equal) => format!("{b} and {a} run the same instructions, function by function"),
+        Some(CountVerdict::Same) => format!("{b} and {a} {verb_of_both} the same {events}, within {}", limit(demos)),
+        Some(CountVerdict::Equal) => format!("{b} and {a} {verb_of_both} the same {equal}"),
         None => {
             let failed = demos.all.iter().filter(|demo| demo.report.is_err()).count();
             match demos.requested {
@@ -58,7 +102,7 @@ pub fn limit(demos: &CountedDemos) -> String {
 pub fn difference(compared: &CountComparison) -> String {
     let [a, b] = compared.totals;
     let share = match change::value((b.min as f64 / a.min as f64).ln()) {
-        none if none == "0 %" => String::new(),
+        none if none == "0 %" || a.min == 0 => String::new(),
         share => format!(" ({share})"),
     };
     let more = if compared.difference() < 0 { "fewer" } else { "more" };
@@ -105,15 +149,16 @@ fn not_counted(demo: &CountedDemo) -> &'static str {
 pub fn claim(demos: &CountedDemos, demo: &CountedDemo) -> Option<String> {
     let compared = demo.comparison()?;
     let b = demos.builds.last()?;
+    let Words { events, verb, equal } = Words::of_demos(demos);
     Some(match compared.verdict(demos.limit) {
-        CountVerdict::Equal => format!("{b} runs the same instructions, function by function"),
-        CountVerdict::Same => format!("the same within {}: {b} runs {}", limit(demos), difference(&compared)),
+        CountVerdict::Equal => format!("{b} {verb} the same {equal}"),
+        CountVerdict::Same => format!("the same within {}: {b} {verb} {}", limit(demos), difference(&compared)),
         CountVerdict::More | CountVerdict::Fewer => {
             let most = compared.differing.first().map(|change| {
                 let name = names(std::slice::from_ref(change)).concat();
                 format!(", most of all in {name}")
             });
-            format!("{b} runs {} instructions{}", difference(&compared), most.unwrap_or_default())
+            format!("{b} {verb} {} {events}{}", difference(&compared), most.unwrap_or_default())
         }
     })
 }
@@ -122,7 +167,8 @@ pub fn claim(demos: &CountedDemos, demo: &CountedDemo) -> Option<String> {
 pub fn basis(demos: &CountedDemos) -> String {
     let replays = demos.all.iter().find_map(|demo| Some(demo.report.as_ref().ok()?.builds.first()?.replays.len()));
     format!(
-        "instructions of the server's own code, the least of {} of each build; same: within {}; a count is no time",
+        "{} of the server's own code, the least of {} of each build; same: within {}; a count is no time",
+        Words::of_demos(demos).events,
         count(replays.unwrap_or(0) as u64, "replay"),
         limit(demos)
     )

@@ -17,10 +17,14 @@ use events::{CacheDocument, EventChangeDocument, EventDocument};
 #[derive(Debug, Serialize)]
 pub struct CountDocument<'a> {
     frames: u64,
-    /// `prony` or `callgrind`.
+    /// `prony`, `callgrind` or `kernel`.
     counter: &'static str,
     /// Why it is not prony's own, where that was not requested.
     no_own_counter: Option<String>,
+    /// Event that is counted in place of instructions by function, as `perf` names it; with `--perf-event`.
+    perf_event: Option<String>,
+    /// How exactly it is counted here, where that can be known.
+    self_test: Option<SelfTestDocument>,
     /// Caches that are simulated; with `--events`.
     caches: Option<Vec<CacheDocument>>,
     builds: Vec<BuildDocument<'a>>,
@@ -30,7 +34,7 @@ pub struct CountDocument<'a> {
 #[derive(Debug, Serialize)]
 struct BuildDocument<'a> {
     name: &'a str,
-    /// Instructions of the program and its libraries, one number a replay.
+    /// Instructions of the program and its libraries, or the events that are counted in their place, one number a replay.
     instructions: Vec<u64>,
     /// Instructions of prony's library, of the loader, and of code of no file.
     not_counted: u64,
@@ -43,6 +47,15 @@ struct BuildDocument<'a> {
     events: Option<Vec<EventDocument>>,
     /// The stack was elsewhere in each replay; with `--events`.
     stack_moves: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct SelfTestDocument {
+    /// Events of the work.
+    expected: u64,
+    /// Least and greatest number that was counted.
+    counted: [u64; 2],
+    rounds: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,7 +141,8 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         instructions: build.replays.iter().map(|counts| counts.total()).collect(),
         not_counted: build.not_counted,
         functions: build.replays.first().map_or_else(Vec::new, |first| {
-            let functions = first.functions().map(|(function, _)| FunctionDocument {
+            let known = first.functions().filter(|(function, _)| function.is_known());
+            let functions = known.map(|(function, _)| FunctionDocument {
                 object: function.object.clone(),
                 symbol: function.symbol.clone(),
                 instructions: build.replays.iter().map(|counts| counts.of(function)).collect(),
@@ -164,8 +178,27 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         Counter::Own => ("prony", None),
         Counter::Callgrind => ("callgrind", None),
         Counter::OnlyCallgrind(reason) => ("callgrind", Some(reason.to_string())),
+        Counter::Kernel(..) => ("kernel", None),
     };
-    CountDocument { frames: report.frames, counter, no_own_counter, caches, builds: builds.collect(), comparisons }
+    let (perf_event, self_test) = match &report.counter {
+        Counter::Kernel(event, known) => (Some(format!("{}:u", event.name())), *known),
+        _ => (None, None),
+    };
+    let self_test = self_test.map(|known| SelfTestDocument {
+        expected: known.expected,
+        counted: [known.least, known.most],
+        rounds: known.rounds,
+    });
+    CountDocument {
+        frames: report.frames,
+        counter,
+        no_own_counter,
+        perf_event,
+        self_test,
+        caches,
+        builds: builds.collect(),
+        comparisons,
+    }
 }
 
 /// Calls of a build by name. One that some replay does not make has 0 there.

@@ -1,5 +1,6 @@
 //! Counted instructions of two builds on demos, as JSON.
 
+use prony_bench::count::Counter;
 use prony_bench::counted::{CountedDemo, CountedDemos};
 use serde::Serialize;
 
@@ -9,7 +10,8 @@ use crate::bench::counted::{failure, verdict_word};
 /// The answer of `prony bench --metric instructions --json`.
 #[derive(Debug, Serialize)]
 pub struct CountedDocument<'a> {
-    metric: &'static str,
+    /// `instructions`, or an event as `perf` names it.
+    metric: String,
     /// `equal`, `same`, `more` or `fewer`; null if a demo was not counted.
     verdict: Option<&'static str>,
     limit_pct: f64,
@@ -39,7 +41,10 @@ pub fn answer(demos: &CountedDemos) -> CountedDocument<'_> {
         error: failure(demo),
     });
     CountedDocument {
-        metric: "instructions",
+        metric: match demos.counter() {
+            Some(Counter::Kernel(event, _)) => format!("{}:u", event.name()),
+            _ => "instructions".to_owned(),
+        },
         verdict: demos.verdict().map(verdict_word),
         limit_pct: demos.limit * 100.0,
         commands: demos.builds.each_ref().map(String::as_str),

@@ -2,6 +2,7 @@
 
 mod events;
 mod frames;
+mod kernel;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +14,7 @@ use prony_bench::count::{
 use prony_profile::distinct_names;
 use prony_text::{Table, count, plain, significant, thousands};
 
-use crate::bench::counted::{difference, names, readable, with_sign};
+use crate::bench::counted::{Words, difference, names, readable, with_sign};
 
 /// Functions that a table lists; --json has all.
 const LISTED: usize = 10;
@@ -28,8 +29,10 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
         frames => format!(" in {}", count(frames, "frame")),
     };
     let replays = count(replays as u64, "replay");
+    let words = Words::of(&report.counter);
+    let by_function = !matches!(report.counter, Counter::Kernel(..));
     let mut out =
-        format!("{}: instructions of the server's own code{frames}, {replays} of each build\n", demo.display());
+        format!("{}: {} of the server's own code{frames}, {replays} of each build\n", demo.display(), words.events);
     let mut table = Table::new().numbers(1..2).indented(2);
     for (build, letter) in report.builds.iter().zip('A'..) {
         let total = CountComparison::of(build, build).totals[0];
@@ -38,15 +41,17 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
     out += &table.text();
     match report.builds.as_slice() {
         [one] => {
-            functions(&mut out, one, report.frames);
-            frames::frames(&mut out, one);
+            if by_function {
+                functions(&mut out, one, report.frames);
+            }
+            frames::frames(&mut out, one, words.events);
             events::events(&mut out, one);
             calls(&mut out, one);
         }
         [a, others @ ..] => {
             for (b, letter) in others.iter().zip('B'..) {
-                compared(&mut out, &CountComparison::of(a, b), letter, limit, report.frames);
-                frames::compared(&mut out, a, b, letter);
+                compared(&mut out, &CountComparison::of(a, b), words, letter, limit, report.frames);
+                frames::compared(&mut out, a, b, words, letter);
                 events::compared(&mut out, a, b, letter, limit);
                 calls_compared(&mut out, &CallComparison::of(a, b), letter);
             }
@@ -55,6 +60,9 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
     }
     if let Counter::OnlyCallgrind(reason) = &report.counter {
         let _ = writeln!(out, "counted by Callgrind, which is slower than prony's own tool: {reason}");
+    }
+    if let Counter::Kernel(event, known) = &report.counter {
+        return out + &kernel::how(*event, *known);
     }
     out + match report.builds.iter().any(|build| !build.simulated.is_empty()) {
         true => "a count is no time: caches and branches are simulated, and waits are not counted\n",
@@ -71,16 +79,17 @@ fn repeats(total: CountRange, replays: usize) -> String {
     }
 }
 
-fn compared(out: &mut String, compared: &CountComparison, letter: char, limit: f64, frames: u64) {
+fn compared(out: &mut String, compared: &CountComparison, words: Words, letter: char, limit: f64, frames: u64) {
+    let Words { verb, equal, .. } = words;
     let found = difference(compared);
     let spread = compared.spread();
     let verdict = match compared.verdict(limit) {
-        CountVerdict::Equal => format!("equal: {letter} runs the same instructions, function by function"),
+        CountVerdict::Equal => format!("equal: {letter} {verb} the same {equal}"),
         CountVerdict::Same if compared.difference().unsigned_abs() <= spread => {
-            format!("same: {letter} runs {found}, and replays of one build differ by up to {}", thousands(spread))
+            format!("same: {letter} {verb} {found}, and replays of one build differ by up to {}", thousands(spread))
         }
-        CountVerdict::Same => format!("same within {} %: {letter} runs {found}", plain(limit * 100.0)),
-        CountVerdict::More | CountVerdict::Fewer => format!("{letter} runs {found}"),
+        CountVerdict::Same => format!("same within {} %: {letter} {verb} {found}", plain(limit * 100.0)),
+        CountVerdict::More | CountVerdict::Fewer => format!("{letter} {verb} {found}"),
     };
     let _ = writeln!(out, "{verdict}");
     if !compared.differing.is_empty() {

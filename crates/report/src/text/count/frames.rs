@@ -6,13 +6,13 @@ use prony_bench::count::{CountRange, CountedBuild, CountedFrames, FrameCompariso
 use prony_profile::{CountedFunction, distinct_names};
 use prony_text::{Table, count, thousands};
 
-use crate::bench::counted::{readable, with_sign};
+use crate::bench::counted::{Words, readable, with_sign};
 
 /// Frames that a table lists; --json has all.
 const LISTED: usize = 5;
 
 /// The frames of one build.
-pub fn frames(out: &mut String, build: &CountedBuild) {
+pub fn frames(out: &mut String, build: &CountedBuild, events: &str) {
     let Some(frames) = &build.frames else { return };
     if frames.is_empty() {
         out.push_str("the demo has no frames: its server waits in none of the calls that end one\n");
@@ -36,12 +36,12 @@ pub fn frames(out: &mut String, build: &CountedBuild) {
     };
     let _ = writeln!(
         out,
-        "instructions a frame: min {min}  median {median}  p99 {p99}  max {max}, n = {}{repeats}",
+        "{events} a frame: min {min}  median {median}  p99 {p99}  max {max}, n = {}{repeats}",
         thousands(all.len() as u64)
     );
     let [before, behind] = [before, behind].map(|range| thousands(range.min));
     let _ = writeln!(out, "{before} before the first frame, {behind} behind the last");
-    costliest(out, frames);
+    costliest(out, frames, events);
 }
 
 /// The value below which this share of the sorted values lies; none of none.
@@ -50,11 +50,13 @@ fn at(sorted: &[u64], share: f64) -> Option<u64> {
     sorted.get((share * last as f64).round() as usize).copied()
 }
 
-fn costliest(out: &mut String, frames: &CountedFrames) {
+fn costliest(out: &mut String, frames: &CountedFrames, events: &str) {
     let costliest = frames.costliest(LISTED);
     let all = costliest.iter().flat_map(|frame| &frame.most).map(|(function, _)| function);
     let name = names(all);
-    let mut table = Table::with_head(["frame", "instructions", "most of all in"]).numbers(0..2).indented(2);
+    let is_known = costliest.iter().any(|frame| !frame.most.is_empty());
+    let head = ["frame", events, if is_known { "most of all in" } else { "" }];
+    let mut table = Table::with_head(head).numbers(0..2).indented(2);
     for frame in &costliest {
         let total = frame.count.min.max(1) as f64;
         let most = frame
@@ -68,20 +70,23 @@ fn costliest(out: &mut String, frames: &CountedFrames) {
 }
 
 /// Frames in which two builds differ.
-pub fn compared(out: &mut String, a: &CountedBuild, b: &CountedBuild, letter: char) {
+pub fn compared(out: &mut String, a: &CountedBuild, b: &CountedBuild, words: Words, letter: char) {
+    let verb = words.verb;
     let Some(compared) = FrameComparison::of(a, b) else { return };
     let of = count(compared.common, "frame");
     if compared.differing.is_empty() {
-        let _ = writeln!(out, "frames: {letter} runs as much as A in each of {of}");
+        let _ = writeln!(out, "frames: {letter} {verb} as many as A in each of {of}");
         return;
     }
     let more = compared.differing.iter().filter(|change| change.difference() > 0).count();
     let differing = compared.differing.len();
     let [more, fewer] = [more, differing - more].map(|number| thousands(number as u64));
-    let _ = writeln!(out, "frames: {letter} runs more in {more} of {of}, and fewer in {fewer}");
+    let _ = writeln!(out, "frames: {letter} {verb} more in {more} of {of}, and fewer in {fewer}");
     let all = compared.differing.iter().take(LISTED).flat_map(|change| &change.most).map(|(function, _)| function);
     let name = names(all);
-    let head = ["frame", "A", &letter.to_string(), "difference", "most of all in"];
+    let is_known = compared.differing.iter().any(|change| !change.most.is_empty());
+    let most = if is_known { "most of all in" } else { "" };
+    let head = ["frame", "A", &letter.to_string(), "difference", most];
     let mut table = Table::with_head(head).numbers(0..4).indented(2);
     for change in compared.differing.iter().take(LISTED) {
         let [a, b] = change.counts.map(|CountRange { min, .. }| thousands(min));
