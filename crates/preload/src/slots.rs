@@ -44,8 +44,8 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
 /// # Safety
 /// `slot` is null or one of the control area's.
 pub unsafe fn give_back(slot: *const channel::Thread) {
-    // SAFETY: as for this function; the control area is mapped for good.
     counter::close();
+    // SAFETY: as for this function; the control area is mapped for good.
     let Some(slot) = (unsafe { slot.as_ref() }) else { return };
     for (count, total) in slot.counts.all().into_iter().zip(control().ended_counts.all()) {
         total.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);
