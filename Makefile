@@ -27,8 +27,7 @@ quick:
 	cargo test --workspace --lib --bins
 
 test: setup
-	cargo test --workspace
-	cargo test -p prony-enet-host --features tokio,ethernet --lib --test conversation
+	@scripts/test
 
 # The servers of subjects/calls once more, as programs of 32 bits. Needs `scripts/setup i386`, before prony is built.
 test-i386:

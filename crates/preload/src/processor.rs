@@ -8,6 +8,9 @@
 //! A signal takes two microseconds on some machines. Where a time stamp is read and what stands behind may move, a jump
 //! takes the place of both (`detour`).
 //!
+//! Under Valgrind, which makes all system calls itself so that the kernel cannot report those that do not come from libc, they are
+//! trapped in the same way.
+//!
 //! For plugins, the function that the loader calls for debuggers, when all objects are mapped and none has run yet,
 //! gets a breakpoint as well, with the first call of `dlopen`.
 
@@ -25,7 +28,7 @@ use super::report::{self, Text};
 use super::state::{control, errno, mode, set_errno};
 use super::thread::{self, PASS_THROUGH, PassThrough, RECORDING, REPLAYING, Thread};
 use super::trap::Trap;
-use super::{handlers, notes, search};
+use super::{handlers, notes, raw_calls, search};
 use libc::{c_int, c_void, greg_t};
 use prony_channel::{SITES, ScanState, Site};
 use prony_demo::Op;
@@ -46,6 +49,7 @@ enum Query {
     Rdrand,
     Rdseed,
     Cpuid,
+    SystemCall,
 }
 
 /// Instruction that queries the processor, and its length.
@@ -85,6 +89,7 @@ impl Instruction {
         width = if rex & 8 != 0 { 8 } else { width };
         let operand = bytes[at + 2];
         let (query, length) = match (bytes[at + 1], operand) {
+            (0x05, _) if at == 0 => (Query::SystemCall, 2),
             (0x31, _) => (Query::Rdtsc, 2),
             (0xa2, _) => (Query::Cpuid, 2),
             (0x01, 0xf9) => (Query::Rdtscp, 3),
@@ -259,7 +264,11 @@ pub fn follow() {
             let mut bytes = [0; 5];
             let length = bytes.len().min(4096 - address % 4096);
             (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
-            if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
+            let found = known.or_else(|| Instruction::decode(address, &bytes));
+            // Without Valgrind the kernel reports them.
+            let is_followed =
+                |found: &Instruction| found.query != Query::SystemCall || raw_calls::are_trapped_by_place();
+            if let Some(mut found) = found.filter(is_followed) {
                 found.room = if found.query == Query::Rdtsc { room } else { 0 };
                 list[count] = Some(found);
                 count += 1;
@@ -435,7 +444,10 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let address = Trap::of_process().raised_at(info, registers[registers::IP] as usize);
-        if let Some(found) = address.and_then(find) {
+        if let Some(found) = address.and_then(find).filter(|found| found.query == Query::SystemCall) {
+            registers[registers::IP] = (found.address + usize::from(found.length)) as greg_t;
+            raw_calls::make_at(found.address, context);
+        } else if let Some(found) = address.and_then(find) {
             answer(&found, registers);
             registers[registers::IP] = (found.address + usize::from(found.length)) as greg_t;
         } else if address.is_some_and(|address| address == LOADER.load(Ordering::Relaxed)) {
@@ -482,6 +494,8 @@ fn answer(found: &Instruction, registers: &mut Registers) {
                 let (value, carry) = random(thread, own.then_some(live), found);
                 give(found, registers, value, carry);
             }
+            // Made where it is trapped.
+            Query::SystemCall => {}
             Query::Cpuid => {
                 let [a, c] = [registers::AX, registers::CX].map(|register| registers[register] as u32);
                 let answer = identified(thread, own.then_some(live), a, c);
@@ -530,6 +544,7 @@ fn say_first(found: &Instruction) {
                     Query::Rdtsc | Query::Rdtscp => b" reads the time from the processor (rdtsc): recorded",
                     Query::Rdpid | Query::Cpuid => b" reads the CPU number from the processor (rdpid): recorded",
                     Query::Rdrand => b" reads randomness from the processor (rdrand): recorded",
+                    Query::SystemCall => b" makes system calls by itself: recorded",
                     Query::Rdseed => b" reads randomness from the processor (rdseed): recorded",
                 };
                 say(what, found.address, true);

@@ -64,10 +64,16 @@ pub fn catches() -> bool {
     CATCHES.load(Ordering::Relaxed)
 }
 
-/// Makes the kernel report system calls of the calling thread that do not come from libc. Under Valgrind all of them are Valgrind's:
-/// there they are made for real.
+/// True under Valgrind, where all system calls are Valgrind's to the kernel: those that do not come from libc are trapped where they are found.
+pub fn are_trapped_by_place() -> bool {
+    control().raw_calls.load(Ordering::Relaxed) && collect::is_by_valgrind()
+}
+
+/// Makes the kernel report system calls of the calling thread that do not come from libc. Under Valgrind they are trapped by `processor`.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn trap() {
+    #[cfg(target_arch = "x86_64")]
+    elsewhere::find_instruction();
     if collect::is_by_valgrind() {
         return;
     }
@@ -78,8 +84,6 @@ pub fn trap() {
             // The kernel's page lies elsewhere: nothing is reported.
             LIBC_START.store(0, Ordering::Relaxed);
         }
-        #[cfg(target_arch = "x86_64")]
-        elsewhere::find_instruction();
         take_over();
         watch_thread();
     }
@@ -204,18 +208,55 @@ unsafe fn is_raw_call(_info: *mut libc::siginfo_t, _context: *mut c_void) -> boo
 unsafe fn is_raw_call(info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
     /// What the kernel says of a call that user dispatch reports; seccomp and processes say otherwise.
     const SYS_USER_DISPATCH: c_int = 2;
-    // SAFETY: the caller passes what the kernel gave it; the call that the server made is made with the arguments that it
-    // gave.
+    // SAFETY: the caller passes what the kernel gave it.
     unsafe {
         if (*info).si_code != SYS_USER_DISPATCH {
             return false;
         }
-        let context: *mut libc::ucontext_t = context.cast();
-        let registers = &mut (*context).uc_mcontext.gregs;
         // `siginfo_t` of SIGSYS: behind three numbers the address of the instruction, then the number of the call.
         let details = (3 * size_of::<c_int>()).next_multiple_of(size_of::<usize>());
         let address: *mut c_void = info.byte_add(details).cast::<*mut c_void>().read();
         let number = c_long::from(info.byte_add(details + size_of::<usize>()).cast::<c_int>().read());
+        make(number, address, context);
+        true
+    }
+}
+
+/// Makes the system call whose instruction stands at `address`, behind which the server goes on.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler of a trap there.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn make_at(address: usize, context: *mut c_void) {
+    // SAFETY: as for this function.
+    unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let number = registers[libc::REG_RAX as usize];
+        if number == libc::SYS_sigaltstack {
+            // Not on the stack that it is about.
+            return elsewhere::run_first(elsewhere::First::Call, registers);
+        }
+        collect::of_server(|| make(number, address as *mut c_void, context));
+        if number == libc::SYS_rt_sigprocmask {
+            // Valgrind gives the thread the mask back that it had when the handler was called, whatever the frame says.
+            let mask = (&raw const (*context.cast::<libc::ucontext_t>()).uc_sigmask).cast::<u64>().read();
+            elsewhere::run_first(elsewhere::First::SetMask(mask), registers);
+        }
+    }
+}
+
+/// Only 64-bit code has such instructions.
+#[cfg(target_arch = "x86")]
+pub unsafe fn make_at(_address: usize, _context: *mut c_void) {}
+
+/// Makes a system call, or answers it, as if libc's `syscall` had been called.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+unsafe fn make(number: c_long, address: *mut c_void, context: *mut c_void) {
+    // SAFETY: the caller passes what the kernel gave it; the call that the server made is made with the arguments that it
+    // gave.
+    unsafe {
+        let context: *mut libc::ucontext_t = context.cast();
+        let registers = &mut (*context).uc_mcontext.gregs;
         let arguments = ARGUMENTS.map(|register| registers[register as usize] as usize);
         #[cfg(target_arch = "x86_64")]
         let mut moved = elsewhere::CloneArguments::default();
@@ -249,7 +290,6 @@ unsafe fn is_raw_call(info: *mut libc::siginfo_t, context: *mut c_void) -> bool 
             }
             _ => {}
         }
-        true
     }
 }
 

@@ -104,6 +104,10 @@ pub struct Thread {
     pub timer: c_int,
     /// Where the system call under way was made, if that is outside of libc.
     pub raw_call: *mut libc::c_void,
+    /// Where the server goes on behind what `raw_calls::elsewhere` has it run first.
+    pub goes_on_at: usize,
+    /// The mask of signals that it sets there.
+    pub mask_then: u64,
     /// The mask that the call under way waits with, if it has one of its own.
     pub call_mask: Option<u64>,
     /// The slot in the control area.
@@ -180,7 +184,7 @@ pub struct Thread {
     /// Player: true once a frame has started.
     pub in_frame: bool,
     /// Player: the payload of this record differs within a run that tolerates it.
-    pub scratch: [u8; 232],
+    pub scratch: [u8; 216],
 }
 
 const _: () = assert!(size_of::<Thread>() <= BLOCK_BYTES);

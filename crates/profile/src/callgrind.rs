@@ -326,6 +326,18 @@ impl FunctionCounts {
         self.0.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
+    /// Sums over the functions of each object, the largest first.
+    pub fn objects(&self) -> Vec<(&str, u64)> {
+        let mut sums = BTreeMap::<&str, u64>::new();
+        for (function, count) in &self.0 {
+            let sum = sums.entry(&function.object).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
+        sums
+    }
+
     /// Count of one function; 0 where it did not run, or has none.
     pub fn of(&self, function: &CountedFunction) -> u64 {
         self.0.get(function).copied().unwrap_or_default()

@@ -32,12 +32,12 @@ pub use settings::FIFO_PRIORITY;
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     match (args.replays.demo.is_empty(), args.plan.metric) {
         (false, Some(BenchMetric::Instructions | BenchMetric::Event(_))) if args.hooks.layouts.layouts.is_some() => {
-            return Err(Failure::new("--metric instructions counts the same in every layout")
+            return Err(Failure::new("--metric counts one binary of each build, and --layouts makes several")
                 .hint("omit --layouts and --build to count; omit --metric to compare times over layouts"));
         }
         (false, Some(BenchMetric::Instructions | BenchMetric::Event(_))) => return counted::run(args),
         (true, Some(BenchMetric::Instructions | BenchMetric::Event(_))) => {
-            return Err(Failure::new("--metric instructions counts those of replays, and there is no --demo")
+            return Err(Failure::new("--metric counts instructions and events of replays, and there is no --demo")
                 .hint("record the server with `prony record`; of a command, `valgrind --tool=callgrind` counts them"));
         }
         (false, Some(BenchMetric::Measured(_))) => {

@@ -1,8 +1,10 @@
 //! System calls that do not return to where they were made: the kernel goes on with a stack that it is given.
 
+use super::super::thread::{self, Thread};
 use libc::{c_int, c_long, greg_t};
 use std::arch::{asm, global_asm};
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A system call instruction of libc, from where the kernel takes calls without a report.
@@ -44,6 +46,85 @@ pub unsafe fn return_from_handler(stack: usize) {
             options(noreturn),
         );
     }
+}
+
+/// What the server runs when a handler has returned, before it goes on.
+pub enum First {
+    /// The system call whose number and arguments are in its registers.
+    Call,
+    /// One that sets this mask of signals.
+    SetMask(u64),
+}
+
+/// Has the server run something first when the handler that this is called by returns.
+///
+/// # Safety
+/// The registers are those of the handler's context, and the server stands behind a system call instruction.
+pub unsafe fn run_first(first: First, registers: &mut [greg_t]) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread = thread::this();
+        (*thread).goes_on_at = registers[libc::REG_RIP as usize] as usize;
+        let code = match first {
+            First::Call => prony_call_first as *const c_void,
+            First::SetMask(mask) => {
+                (*thread).mask_then = mask;
+                prony_set_mask_first as *const c_void
+            }
+        };
+        registers[libc::REG_RIP as usize] = code as greg_t;
+    }
+}
+
+// A system call may change `rcx` and `r11`, and nothing else does here: no flag, and nothing of the 128 bytes below the stack.
+global_asm!(
+    ".pushsection .text.prony_first,\"ax\",@progbits",
+    ".globl prony_call_first",
+    ".hidden prony_call_first",
+    ".type prony_call_first, @function",
+    "prony_call_first:",
+    "syscall",
+    "2:",
+    "mov r11, qword ptr fs:[0]",
+    "mov rcx, qword ptr [rip + prony_thread@GOTTPOFF]",
+    "jmp qword ptr [r11 + rcx + {goes_on_at}]",
+    ".size prony_call_first, . - prony_call_first",
+    ".globl prony_set_mask_first",
+    ".hidden prony_set_mask_first",
+    ".type prony_set_mask_first, @function",
+    "prony_set_mask_first:",
+    "lea rsp, [rsp - 128]",
+    "push rax",
+    "push rdi",
+    "push rsi",
+    "push rdx",
+    "push r10",
+    "mov r11, qword ptr fs:[0]",
+    "mov rcx, qword ptr [rip + prony_thread@GOTTPOFF]",
+    "lea rsi, [r11 + rcx + {mask_then}]",
+    "mov eax, {rt_sigprocmask}",
+    "mov edi, {set}",
+    "mov edx, 0",
+    "mov r10d, 8",
+    "syscall",
+    "pop r10",
+    "pop rdx",
+    "pop rsi",
+    "pop rdi",
+    "pop rax",
+    "lea rsp, [rsp + 128]",
+    "jmp 2b",
+    ".size prony_set_mask_first, . - prony_set_mask_first",
+    ".popsection",
+    goes_on_at = const offset_of!(Thread, goes_on_at),
+    mask_then = const offset_of!(Thread, mask_then),
+    rt_sigprocmask = const libc::SYS_rt_sigprocmask,
+    set = const libc::SIG_SETMASK,
+);
+
+unsafe extern "C" {
+    fn prony_call_first();
+    fn prony_set_mask_first();
 }
 
 /// What lies on the stack of a new thread or process: where `syscall` of libc returns to, what that loads, and where it

@@ -27,7 +27,8 @@ use crate::output::{self, NewFile};
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     refuse_files_of_samples(args)?;
     if let Some(tool) = &args.replays.under {
-        let failure = Failure::new(format!("cannot count instructions under `{tool}`: Callgrind counts them"));
+        let failure =
+            Failure::new(format!("cannot count under `{tool}`: what counts would have to start the builds, too"));
         return Err(failure.hint("omit --under, or --metric instructions to compare times under the tool"));
     }
     if args.replays.events && matches!(args.plan.metric, Some(BenchMetric::Event(_))) {

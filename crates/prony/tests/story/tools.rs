@@ -1,13 +1,15 @@
 //! `prony replay --under`: a checker of memory, a debugger, a profiler and a sanitizer on the demo of a server.
 
 use std::fs;
+use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
-use crate::calls::compiled;
+use crate::calls::{compiled, is_i386};
 use prony_testing::CommandOutput;
-use prony_testing::recording::{Server, record_with};
-use prony_testing::scratch::{Scratch, Turn, program, run};
+use prony_testing::recording::{Server, record, record_with};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 /// Rounds of `subjects/calls/freed.c`.
 const ROUNDS: &str = "40";
@@ -189,7 +191,7 @@ fn two_builds_are_compared_under_a_tool_and_the_times_are_said_to_be_the_tools()
     let answer = bench(&["--json"]);
     assert!(answer.stdout.contains(r#""PRONY_TEST=1""#), "{answer:?}");
     let counted = bench(&["--metric", "instructions"]);
-    assert!(counted.stderr.contains("cannot count instructions under `env PRONY_TEST=1`"), "{counted:?}");
+    assert!(counted.stderr.contains("cannot count under `env PRONY_TEST=1`"), "{counted:?}");
     let profiled = scratch.prony(&["profile", "--demo", "story.demo", "--under", "valgrind", "--", &build, ROUNDS]);
     assert!(profiled.stderr.contains("`prony replay story.demo --under 'valgrind'`"), "{profiled:?}");
     assert_eq!(profiled.code, Some(2), "{profiled:?}");
@@ -220,4 +222,40 @@ fn a_build_that_measures_coverage_has_written_it_when_the_replay_has_ended() {
     let names = files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
     let counts = names.filter(|name| name.ends_with(".gcda")).count();
     assert_eq!(counts, 1, "{found:?}");
+}
+
+/// Under Valgrind the kernel cannot tell the server's system calls from Valgrind's.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn system_calls_past_libc_are_answered_and_counted_under_valgrind() {
+    let _turn = Turn::take();
+    if is_i386() {
+        return;
+    }
+    let scratch = Scratch::new("tools-instructions");
+    let valgrind = program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let words = [compiled(&scratch, "instructions.c", &["-g"]), address.port().to_string()];
+    let server = Server::new(words.clone());
+    record(&scratch, &server, |stop| {
+        let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        client.set_read_timeout(Some(Duration::from_millis(200))).expect("a time limit");
+        let mut answered = 0;
+        stop.until(|| {
+            let _ = client.send_to(b"question", address);
+            answered += usize::from(client.recv_from(&mut [0; 512]).is_ok());
+            answered >= 8
+        });
+    });
+    let tool = format!("{valgrind} -q --tool=none");
+    let replayed = scratch.prony(&["replay", "story.demo", "--under", &tool, "--json", "--", &words[0], &words[1]]);
+    assert_eq!(replayed.json()["verdict"], "identical", "{replayed:?}");
+    let counted = scratch.prony(&["count", "story.demo", "--runs", "2", "--json", &words.join(" ")]);
+    assert_eq!(counted.code, Some(0), "{counted:?}");
+    let answer = counted.json();
+    let counts = &answer["builds"][0]["instructions"];
+    assert_eq!(counts[0], counts[1], "{answer}");
+    let calls = answer["builds"][0]["calls"].as_array().expect("a list");
+    let made = calls.iter().find(|call| call["name"] == "syscall").expect("they are counted by number");
+    assert!(made["calls"][0].as_u64() >= Some(8 * 10), "{made}");
 }

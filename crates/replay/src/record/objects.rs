@@ -51,7 +51,7 @@ impl Recording {
         let excluded: Vec<&[u8]> = self.objects.excluded.iter().map(Vec::as_slice).collect();
         let found = objects::loaded_objects(&code);
         let searched = search::search(&found, Some(Instant::now() + SEARCH));
-        let sites = objects::sites(&code, &searched, &excluded);
+        let sites = objects::sites(&code, &searched, &excluded, false);
         let unsearched = found.iter().filter(|object| !searched.contains_key(object.path.as_path()));
         self.objects.unsearched.extend(unsearched.map(|object| object.path.clone()));
         self.objects.unsearched.sort();

@@ -491,7 +491,7 @@ impl Searcher {
                     }
                     let found = objects::loaded_objects(&code);
                     let searched = search::search(&found, None);
-                    waiting.answer(false, &objects::sites(&code, &searched, &excluded));
+                    waiting.answer(false, &objects::sites(&code, &searched, &excluded, program.is_some()));
                 }
             }
         });

@@ -73,15 +73,21 @@ pub(crate) fn is_excluded(path: &Path, excluded: &[&[u8]]) -> bool {
 }
 
 /// Instructions in the code of a process that read time or random numbers from the processor, in the objects that were
-/// searched. Objects whose names begin with one of `excluded` are not the server's.
-pub(crate) fn sites(code: &[Mapping], searched: &HashMap<&Path, Arc<Found>>, excluded: &[&[u8]]) -> Vec<Site> {
+/// searched, and with `calls` those that are system calls. Objects whose names begin with one of `excluded` are not the server's.
+pub(crate) fn sites(
+    code: &[Mapping],
+    searched: &HashMap<&Path, Arc<Found>>,
+    excluded: &[&[u8]],
+    calls: bool,
+) -> Vec<Site> {
     let mut sites = Vec::new();
     for mapping in code.iter().filter(|mapping| !is_ordinary(&mapping.path)) {
         if is_excluded(&mapping.path, excluded) {
             continue;
         }
         let Some(found) = searched.get(mapping.path.as_path()) else { continue };
-        for &(offset, room) in &found.places {
+        let calls = found.calls.iter().filter(|_| calls).map(|&offset| (offset, Some(0)));
+        for (offset, room) in found.places.iter().copied().chain(calls) {
             let address = offset.checked_sub(mapping.offset).and_then(|at| mapping.start.checked_add(at));
             let room = room.filter(|_| !mapping.writable);
             sites.extend(address.filter(|&address| address < mapping.end).map(|address| Site { address, room }));

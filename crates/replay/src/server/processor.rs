@@ -1,5 +1,5 @@
 //! Searches code for instructions that query the processor itself: for its time stamp, for randomness, for which
-//! processor it is.
+//! processor it is. System call instructions are found the same way, where each of them must be known.
 //!
 //! The bytes of such an instruction also stand within others and within tables. A place is sure only where decoding
 //! from the start of its function meets it. Elsewhere the code must be reached from a place where code begins, without
@@ -21,6 +21,15 @@ pub(crate) struct InstructionPosition {
     pub(crate) room: u8,
 }
 
+/// Instructions that are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// Those that query the processor.
+    Queries,
+    /// `syscall` of 64-bit code.
+    SystemCalls,
+}
+
 /// The instructions of an object.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessorReads {
@@ -31,18 +40,19 @@ pub(crate) struct ProcessorReads {
 }
 
 /// The instructions of an object.
-pub(crate) fn in_object(bytes: &ReadCache<File>) -> ProcessorReads {
+pub(crate) fn in_object(bytes: &ReadCache<File>, sought: Sought) -> ProcessorReads {
     let sections = code_sections(bytes);
     let candidates: Vec<(usize, u64)> = sections
         .iter()
         .enumerate()
-        .flat_map(|(section, &(address, code))| candidates(code).map(move |at| (section, address + at as u64)))
+        .flat_map(|(section, &(address, code))| candidates(code, sought).map(move |at| (section, address + at as u64)))
         .collect();
     if candidates.is_empty() {
         return ProcessorReads::default();
     }
     let bits = if is_32_bit(bytes) { 32 } else { 64 };
-    let sections: Vec<Section> = sections.into_iter().map(|(address, code)| Section { address, code, bits }).collect();
+    let sections: Vec<Section> =
+        sections.into_iter().map(|(address, code)| Section { address, code, bits, sought }).collect();
     search(&sections, &Functions::of(bytes), &candidates)
 }
 
@@ -51,6 +61,7 @@ struct Section<'a> {
     code: &'a [u8],
     /// Bits of the mode that it runs in.
     bits: u32,
+    sought: Sought,
 }
 
 impl Section<'_> {
@@ -77,10 +88,12 @@ impl Section<'_> {
 }
 
 /// Places of the first byte of an opcode that could be one of these.
-fn candidates(code: &[u8]) -> impl Iterator<Item = usize> {
+fn candidates(code: &[u8], sought: Sought) -> impl Iterator<Item = usize> {
     code.windows(2)
         .enumerate()
-        .filter(|(at, pair)| match pair {
+        .filter(move |(at, pair)| match pair {
+            [0x0f, 0x05] => sought == Sought::SystemCalls,
+            _ if sought == Sought::SystemCalls => false,
             [0x0f, 0x31 | 0xa2] => true,
             [0x0f, 0x01] => code.get(at + 2) == Some(&0xf9),
             // A register, and 6 or 7 as a part of the opcode.
@@ -101,9 +114,12 @@ fn is_near_branch(instruction: &Instruction) -> bool {
     matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32)
 }
 
-fn is_query(instruction: &Instruction) -> bool {
+fn is_sought(instruction: &Instruction, sought: Sought) -> bool {
     use Mnemonic::{Cpuid, Rdpid, Rdrand, Rdseed, Rdtsc, Rdtscp};
-    matches!(instruction.mnemonic(), Cpuid | Rdpid | Rdrand | Rdseed | Rdtsc | Rdtscp)
+    match sought {
+        Sought::Queries => matches!(instruction.mnemonic(), Cpuid | Rdpid | Rdrand | Rdseed | Rdtsc | Rdtscp),
+        Sought::SystemCalls => instruction.mnemonic() == Mnemonic::Syscall,
+    }
 }
 
 /// Instructions that no function of a program has: bytes that decode to one are a table.
@@ -143,7 +159,8 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
             true
         });
         let odd = code.iter().position(Instruction::is_invalid).unwrap_or(code.len());
-        for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| is_query(instruction)) {
+        let sought = sections[section].sought;
+        for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| is_sought(instruction, sought)) {
             match at > odd {
                 true => reads.doubtful.push(instruction.ip()),
                 false => {
@@ -322,7 +339,7 @@ fn examine(
         while let Some((&candidate, others)) = left.split_first().filter(|(candidate, _)| **candidate < next) {
             left = others;
             // One that is led to needs no more looks; of another, all around it must look like code.
-            if is_query(instruction) && candidate >= ip {
+            if is_sought(instruction, section.sought) && candidate >= ip {
                 match led_to {
                     true => reads.certain.push(InstructionPosition { address: ip, room: 0 }),
                     false => doubtful.push(ip),

@@ -7,6 +7,7 @@
 use crate::files::known::directory_of_user;
 use crate::files::regular;
 use crate::server::objects::Loaded;
+use crate::server::processor::Sought;
 use crate::server::{processor, program, raw_calls};
 use object::read::{Object, ObjectSymbol, ReadCache, ReadRef};
 use prony_machine::own::{self, Ownership};
@@ -31,6 +32,8 @@ pub(crate) struct Found {
     pub(crate) sanitizer: bool,
     /// Places where it queries the processor itself.
     pub(crate) places: Places,
+    /// Offsets in the file of its system calls, as far as they are certainly instructions.
+    pub(crate) calls: Vec<u64>,
 }
 
 /// Device, inode, bytes, seconds and nanoseconds of the last change: what a file is known by.
@@ -132,8 +135,13 @@ fn of(path: &Path) -> Option<Found> {
         return Some(found);
     }
     let start = Instant::now();
-    let found =
-        Found { raw_calls: raw_calls::in_object(bytes), sanitizer: has_sanitizer(bytes), places: places(bytes) };
+    let raw_calls = raw_calls::in_object(bytes);
+    let found = Found {
+        raw_calls,
+        sanitizer: has_sanitizer(bytes),
+        places: places(bytes),
+        calls: if raw_calls { calls(bytes) } else { Vec::new() },
+    };
     if let Some(kept) = kept.filter(|_| start.elapsed() > LONG) {
         // It is found again without.
         let _ = kept.write(&found);
@@ -152,10 +160,18 @@ fn places(bytes: &ReadCache<fs::File>) -> Places {
     if !cfg!(target_arch = "x86_64") {
         return Places::new();
     }
-    let reads = processor::in_object(bytes);
+    let reads = processor::in_object(bytes, Sought::Queries);
     let sure = reads.certain.iter().map(|place| (place.address, Some(place.room)));
     let doubtful = reads.doubtful.iter().map(|&address| (address, None));
     sure.chain(doubtful).filter_map(|(address, room)| Some((program::file_offset(bytes, address)?, room))).collect()
+}
+
+fn calls(bytes: &ReadCache<fs::File>) -> Vec<u64> {
+    if !cfg!(target_arch = "x86_64") || program::is_32_bit(bytes) {
+        return Vec::new();
+    }
+    let found = processor::in_object(bytes, Sought::SystemCalls).certain;
+    found.iter().filter_map(|place| program::file_offset(bytes, place.address)).collect()
 }
 
 /// A file of the cache: what was found in the object of a build ID.
@@ -204,7 +220,7 @@ impl Kept {
     }
 }
 
-/// A line that says whether there are system calls, a line for each place, and [`END`].
+/// A line that says whether there are system calls, a line for each place and for each call, and [`END`].
 fn to_text(found: &Found) -> String {
     let calls = match (found.raw_calls, found.sanitizer) {
         (_, true) => "sanitizer",
@@ -218,6 +234,9 @@ fn to_text(found: &Found) -> String {
             None => writeln!(text, "{offset:x} ?"),
         };
     }
+    for offset in &found.calls {
+        let _ = writeln!(text, "{offset:x} call");
+    }
     text + END + "\n"
 }
 
@@ -229,15 +248,19 @@ fn from_text(text: &str) -> Option<Found> {
         "none" => (false, false),
         _ => return None,
     };
-    let mut places = Places::new();
+    let (mut places, mut calls) = (Places::new(), Vec::new());
     loop {
         let line = lines.next()?;
         if line == END {
-            return lines.next().is_none().then_some(Found { raw_calls, sanitizer, places });
+            return lines.next().is_none().then_some(Found { raw_calls, sanitizer, places, calls });
         }
         let (offset, room) = line.split_once(' ')?;
-        let room = if room == "?" { None } else { Some(room.parse().ok()?) };
-        places.push((u64::from_str_radix(offset, 16).ok()?, room));
+        let offset = u64::from_str_radix(offset, 16).ok()?;
+        match room {
+            "call" => calls.push(offset),
+            "?" => places.push((offset, None)),
+            room => places.push((offset, Some(room.parse().ok()?))),
+        }
     }
 }
 
@@ -251,6 +274,7 @@ mod tests {
             raw_calls: true,
             sanitizer: false,
             places: vec![(0x1000, Some(0)), (0x1f2e, Some(7)), (0x2000, None)],
+            calls: vec![0x1234],
         };
         let text = to_text(&found);
         assert_eq!(from_text(&text), Some(found));

@@ -6,6 +6,7 @@ use prony_bench::count::{
     CallChange, CallComparison, CountComparison, CountRange, CountReport, CountedBuild, Counter, FrameChange,
     FrameComparison, FunctionChange,
 };
+use prony_profile::FunctionCounts;
 use prony_replay::CallCount;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -39,6 +40,8 @@ struct BuildDocument<'a> {
     /// Instructions of prony's library, of the loader, and of code of no file.
     not_counted: u64,
     functions: Vec<FunctionDocument>,
+    /// Sums of the functions of the program and of each library.
+    objects: Vec<ObjectDocument>,
     /// Calls of functions of the C library that are hooked.
     calls: Vec<CallDocument>,
     /// Least and greatest of each frame's instructions, from what came before the first one to what came behind the last; with `--frames`.
@@ -65,6 +68,13 @@ struct CallDocument {
     calls: Vec<u64>,
     /// Bytes that they moved, one number a replay.
     bytes: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct ObjectDocument {
+    object: String,
+    /// One number a replay.
+    instructions: Vec<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,6 +159,7 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
             });
             functions.collect()
         }),
+        objects: objects(build),
         calls: calls(build),
         frame_instructions: build.frames.as_ref().map(|frames| frames.counts().into_iter().map(range).collect()),
         events: events::events(build),
@@ -199,6 +210,20 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         builds: builds.collect(),
         comparisons,
     }
+}
+
+/// Sums by object, where functions are known.
+fn objects(build: &CountedBuild) -> Vec<ObjectDocument> {
+    let Some(first) = build.replays.first() else { return Vec::new() };
+    let known = first.objects().into_iter().filter(|(object, _)| !object.is_empty());
+    let of = |counts: &FunctionCounts, name: &str| {
+        counts.objects().into_iter().find(|(object, _)| *object == name).map_or(0, |(_, sum)| sum)
+    };
+    let objects = known.map(|(object, _)| ObjectDocument {
+        object: object.to_owned(),
+        instructions: build.replays.iter().map(|counts| of(counts, object)).collect(),
+    });
+    objects.collect()
 }
 
 /// Calls of a build by name. One that some replay does not make has 0 there.

@@ -58,6 +58,11 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
         }
         [] => {}
     }
+    match report.counter {
+        Counter::Own => out += "counted by prony's tool for Valgrind\n",
+        Counter::Callgrind => out += "counted by Callgrind\n",
+        Counter::OnlyCallgrind(_) | Counter::Kernel(..) => {}
+    }
     if let Counter::OnlyCallgrind(reason) = &report.counter {
         let _ = writeln!(out, "counted by Callgrind, which is slower than prony's own tool: {reason}");
     }
@@ -139,6 +144,10 @@ fn functions(out: &mut String, build: &CountedBuild, frames: u64) {
         table.row([&readable(function, &names), &thousands(*count), &of_frame, &share, &function.object]);
     }
     out.push_str(&table.text());
+    let objects = counts.objects();
+    let shares =
+        objects.iter().take(LISTED).map(|(object, sum)| format!("{object} {:.1} %", 100.0 * *sum as f64 / total));
+    let _ = writeln!(out, "by object: {}", shares.collect::<Vec<_>>().join(", "));
     varying(out, &own.varying);
 }
 
