@@ -17,7 +17,8 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use prony_machine::Interrupt;
-use prony_machine::perf::{PerfError, UserEvent};
+use prony_machine::perf::PerfError;
+use prony_machine::process::UserEvent;
 use prony_profile::{CallgrindError, CountedFunction, CountedParts, FunctionCounts, SimulatedCounts};
 use prony_replay::{
     CallCount, Collects, CountedEvent, EventCounts, ReplayError, ReplayOptions, ReplayReport, ToolOptions, Verdict,

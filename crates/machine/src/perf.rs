@@ -4,7 +4,6 @@
 //! that both sides see; [`Ring::drain`] hands the records out as the kernel wrote them. Decoding them is
 //! the reader's.
 
-mod counted;
 pub(crate) mod event;
 mod ring;
 
@@ -12,7 +11,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-pub use counted::{KnownWork, UserEvent};
 pub use ring::{Ring, wait};
 
 use event::{
@@ -207,7 +205,7 @@ fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize)
 }
 
 /// Why an event is not there. `needed`: the highest `kernel.perf_event_paranoid` under which anyone may have it.
-fn opening_failed(error: io::Error, needed: i32) -> PerfError {
+pub(crate) fn opening_failed(error: io::Error, needed: i32) -> PerfError {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => refused(needed, setting("perf_event_paranoid")),
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => PerfError::NotCounted,

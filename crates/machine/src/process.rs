@@ -28,6 +28,7 @@ mod exits;
 mod family;
 pub mod slice;
 mod start;
+mod user_event;
 
 use std::fs::File;
 use std::io;
@@ -38,6 +39,7 @@ pub use command::Step;
 pub use command::{Drain, EXTRA_DESCRIPTOR, Placement, Process, RunError};
 pub use counters::{Counter, Counts};
 pub use family::NoWait;
+pub use user_event::{KnownWork, UserEvent};
 
 use account::{Account, OwnWait, now_ns};
 use counters::Counters;

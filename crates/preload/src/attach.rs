@@ -70,7 +70,7 @@ unsafe fn join(argv: *const *const c_char, environment: *mut *mut c_char) {
             // Where Valgrind finds the tool that counts. It gives it to programs that this one starts.
             take_variable(environment, b"VALGRIND_LIB=");
         }
-        collect::begin(area);
+        collect::begin(area, descriptors::mark_own);
         stack::find();
         attach(area, known, mark);
         java::set_options(environment);

@@ -92,11 +92,11 @@ pub fn pause_at_load() -> Paused {
     unsafe { pause_here() }
 }
 
-/// From here on hooks pause what is collected, if it is. `area`: the control area.
-pub fn begin(area: &Control) {
+/// From here on hooks pause what is collected, if it is. `area`: the control area; `mark_own`: see [`counter::MarkOwn`].
+pub fn begin(area: &Control, mark_own: counter::MarkOwn) {
     if area.collects.load(Ordering::Relaxed) {
         IS_ON.store(true, Ordering::Relaxed);
-        counter::begin(area);
+        counter::begin(area, mark_own);
         stack::make_calls_apart();
     }
 }

@@ -3,17 +3,20 @@
 //! Each thread has an event of its own (`perf_event_open(2)`). Its count is read where the server calls the library and where the
 //! library returns to it, and what lies between is the server's. What a read costs is known from two in a row, and is no part of that.
 
-use super::descriptors::{self, Kind};
 use super::state::{control, errno, set_errno};
 use super::thread::{self, PassThrough, Thread};
 use libc::{c_int, c_ulong};
 use prony_channel::Control;
 use std::mem::{replace, take};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// An event is counted.
 static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Told of each descriptor that is the library's from here on, or no more.
+pub type MarkOwn = fn(c_int, bool);
+static MARK_OWN: OnceLock<MarkOwn> = OnceLock::new();
 /// Events of this process, of all its threads.
 static COUNTED: AtomicU64 = AtomicU64::new(0);
 /// How many of them the frames so far have, with what came before.
@@ -59,8 +62,9 @@ pub fn is_on() -> bool {
 }
 
 /// From here on the event is counted, if one is wanted. `area`: the control area.
-pub fn begin(area: &Control) {
+pub fn begin(area: &Control, mark_own: MarkOwn) {
     if area.counter.wanted.load(Ordering::Relaxed) {
+        let _ = MARK_OWN.set(mark_own);
         IS_ON.store(true, Ordering::Relaxed);
     }
 }
@@ -150,13 +154,19 @@ pub fn end_frame() -> u64 {
     counted.wrapping_sub(IN_FRAMES.swap(counted, Ordering::Relaxed))
 }
 
+fn mark(descriptor: c_int, is_own: bool) {
+    if let Some(mark) = MARK_OWN.get() {
+        mark(descriptor, is_own);
+    }
+}
+
 unsafe fn close_event(thread: *mut Thread) {
     let _inside = PassThrough::enter();
     // SAFETY: the descriptor is this module's.
     unsafe {
         let event = replace(&mut (*thread).event, 0);
         if event > 0 {
-            descriptors::set(event - 1, Kind::File);
+            mark(event - 1, false);
             libc::syscall(libc::SYS_close, event - 1);
         }
     }
@@ -195,7 +205,7 @@ unsafe fn open(thread: *mut Thread) {
         if moved < 0 {
             return failed();
         }
-        descriptors::set(moved, Kind::Own);
+        mark(moved, true);
         (*thread).event = moved + 1;
         if OF_READ.load(Ordering::Relaxed) == u64::MAX {
             let mut reads = [const { None }; READS];

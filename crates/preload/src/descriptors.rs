@@ -73,6 +73,11 @@ pub fn set(fd: i32, kind: Kind) {
     }
 }
 
+/// A descriptor is the library's, or is free again.
+pub fn mark_own(fd: i32, is_own: bool) {
+    set(fd, if is_own { Kind::Own } else { Kind::File });
+}
+
 /// A call has made this descriptor, if it is one.
 pub fn opened(fd: i32) {
     set(fd, Kind::Recorded);

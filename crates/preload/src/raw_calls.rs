@@ -65,6 +65,7 @@ pub fn catches() -> bool {
 }
 
 /// True under Valgrind, where all system calls are Valgrind's to the kernel: those that do not come from libc are trapped where they are found.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn are_trapped_by_place() -> bool {
     control().raw_calls.load(Ordering::Relaxed) && collect::is_by_valgrind()
 }

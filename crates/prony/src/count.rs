@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use prony_bench::count::{CountBy, CountComparison, CountError, CountOptions, CountVerdict, count};
 use prony_bench::{Build, CommandLine, DemoSource};
 use prony_machine::Interrupt;
-use prony_machine::perf::UserEvent;
+use prony_machine::process::UserEvent;
 use prony_replay::{ComparisonOptions, ReplayError, recorded_command};
 use prony_report::{divergence, json, text};
 use prony_text::Untrusted;

@@ -10,7 +10,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use prony_machine::perf::{KnownWork, PerfError, UserEvent};
+use prony_machine::perf::PerfError;
+use prony_machine::process::{KnownWork, UserEvent};
 use tempfile::TempDir;
 
 use super::program_file;

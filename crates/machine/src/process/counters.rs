@@ -36,7 +36,7 @@ impl Counter {
     }
 
     /// Number of the counter, as `PERF_COUNT_HW_*` of include/uapi/linux/perf_event.h.
-    pub(crate) fn config(self) -> u64 {
+    pub(super) fn config(self) -> u64 {
         match self {
             Counter::Cycles => COUNT_HW_CPU_CYCLES,
             Counter::Instructions => COUNT_HW_INSTRUCTIONS,

@@ -8,7 +8,7 @@ use clap::builder::UnknownArgumentValueParser;
 use clap::{Args, ValueEnum};
 use prony_bench::parameters::Parameter;
 use prony_bench::{Accepted, FrameKind};
-use prony_machine::perf::UserEvent;
+use prony_machine::process::UserEvent;
 use prony_stats::Metric;
 
 use super::count::user_event;

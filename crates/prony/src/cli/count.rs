@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prony_machine::perf::UserEvent;
+use prony_machine::process::UserEvent;
 
 use super::bench::percent;
 use super::{DemoLimits, FileArgs, TrustArgs};

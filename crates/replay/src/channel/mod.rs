@@ -14,7 +14,6 @@ mod scans;
 
 pub(crate) mod merge;
 
-use crate::server::tool::CountedEvent;
 pub(crate) use clock::Moment;
 pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
 pub(crate) use halts::{Halted, OutputByte};
@@ -207,11 +206,11 @@ impl Channel {
         self.control().dumps_frames.store(frames, Ordering::Relaxed);
     }
 
-    /// Has this event of the server's own code counted.
-    pub(crate) fn count(&self, event: CountedEvent) {
+    /// Has an event of the server's own code counted: `type` and `config` of `perf_event_attr`.
+    pub(crate) fn count(&self, kind: u32, config: u64) {
         let counter = &self.control().counter;
-        counter.kind.store(event.kind, Ordering::Relaxed);
-        counter.config.store(event.config, Ordering::Relaxed);
+        counter.kind.store(kind, Ordering::Relaxed);
+        counter.config.store(config, Ordering::Relaxed);
         counter.wanted.store(true, Ordering::Relaxed);
     }
 

@@ -322,7 +322,7 @@ fn watch(
 fn prepare_for_tool(channel: &Channel, under: &ToolOptions) {
     channel.collect(under.collects != Collects::All, under.collects == Collects::Frames);
     if let Collects::Event(event) = under.collects {
-        channel.count(event);
+        channel.count(event.kind, event.config);
     }
     if let Some(directory) = &under.writes_to {
         channel.hand_over(directory);

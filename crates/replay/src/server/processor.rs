@@ -377,16 +377,31 @@ mod tests {
         // `push ebp` behind a return and what fills up to 16 bytes.
         let code = [&RET[..], &[0x90; 15], &[0x55], &RDTSC, &[0x5d], &RET].concat();
         let of = |bits| {
-            let sections = [Section { address: 0x1000, code: &code, bits }];
-            let candidates: Vec<(usize, u64)> = candidates(&code).map(|at| (0, 0x1000 + at as u64)).collect();
+            let sections = [Section { address: 0x1000, code: &code, bits, sought: Sought::Queries }];
+            let candidates: Vec<(usize, u64)> =
+                candidates(&code, Sought::Queries).map(|at| (0, 0x1000 + at as u64)).collect();
             search(&sections, &Functions { whole: Vec::new(), starts: vec![0x1000] }, &candidates)
         };
         assert_eq!((addresses(&of(32)), addresses(&of(64))), (vec![0x1011], vec![]));
     }
 
+    #[test]
+    fn system_calls_are_found_where_functions_are_known_and_not_in_tables() {
+        let call = [0xb8, 0x27, 0, 0, 0, 0x0f, 0x05]; // mov eax, 39; syscall
+        let code = [&call[..], &RET, &[0x06, 0x0f, 0x05, 0x06]].concat();
+        let sections = [Section { address: 0x1000, code: &code, bits: 64, sought: Sought::SystemCalls }];
+        let candidates: Vec<(usize, u64)> =
+            candidates(&code, Sought::SystemCalls).map(|at| (0, 0x1000 + at as u64)).collect();
+        assert_eq!(candidates.len(), 2);
+        let function = std::iter::once(0x1000..0x1008).collect();
+        let reads = search(&sections, &Functions { whole: function, starts: vec![0x1000] }, &candidates);
+        assert_eq!(addresses(&reads), [0x1005]);
+    }
+
     fn found(code: &[u8], whole: &[Range<u64>], starts: &[u64]) -> ProcessorReads {
-        let sections = [Section { address: 0x1000, code, bits: 64 }];
-        let candidates: Vec<(usize, u64)> = candidates(code).map(|at| (0, 0x1000 + at as u64)).collect();
+        let sections = [Section { address: 0x1000, code, bits: 64, sought: Sought::Queries }];
+        let candidates: Vec<(usize, u64)> =
+            candidates(code, Sought::Queries).map(|at| (0, 0x1000 + at as u64)).collect();
         search(&sections, &Functions { whole: whole.to_vec(), starts: starts.to_vec() }, &candidates)
     }
 

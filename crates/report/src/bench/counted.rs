@@ -5,8 +5,7 @@ use std::hash::BuildHasher;
 
 use prony_bench::count::{CountComparison, CountError, CountVerdict, Counter, FunctionChange};
 use prony_bench::counted::{CountedDemo, CountedDemos};
-use prony_machine::perf::UserEvent;
-use prony_machine::process::Counter as Hardware;
+use prony_machine::process::{Counter as Hardware, UserEvent};
 use prony_profile::{CountedFunction, distinct_names, shortened};
 use prony_text::{Table, count, thousands, without_error_numbers};
 

@@ -1,6 +1,6 @@
 //! How the kernel has counted an event.
 
-use prony_machine::perf::{KnownWork, UserEvent};
+use prony_machine::process::{KnownWork, UserEvent};
 use prony_text::thousands;
 
 /// What is counted, how exactly, and what is not known.

@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::io::{self, Read};
 use std::ptr::null_mut;
 
-use super::event::{
+use super::Counter;
+use crate::perf::event::{
     self, ANY_CPU, Attributes, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, THIS_THREAD,
 };
-use super::{PerfError, opening_failed};
-use crate::process::Counter;
+use crate::perf::{PerfError, opening_failed};
 
 /// An event of a thread in user mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
