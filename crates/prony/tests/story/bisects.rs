@@ -232,19 +232,26 @@ fn a_step_of_a_ci_compares_both_builds() {
         run(Command::new("make").args(["--quiet", "--always-make"]).current_dir(story.scratch.file("arena")));
         std::fs::copy(story.scratch.file("arena/arena"), story.scratch.file(name)).expect("it was built");
     }
-    let of = |demos: &str, new: &str, fail_on: &str| {
+    let by = |metric: &str, demos: &str, new: &str, fail_on: &str| {
+        let (options, margin) = if metric == "time" { ("--warmup=0 --runs=12", "2%") } else { ("--runs=1", "0.01%") };
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/ci-bench");
         let mut command = Command::new(script);
         command.current_dir(story.scratch.path()).env("XDG_STATE_HOME", story.scratch.file("state-home"));
         command.env("PRONY", prony_testing::program()).env("RUNNER_TEMP", story.scratch.path());
         command.env("DEMOS", demos).env("OLD", format!("./old {FRAMES}")).env("NEW", format!("./{new} {FRAMES}"));
-        command.env("OPTIONS", "--warmup=0 --runs=12").env("MARGIN", "2%").env("FAIL_ON", fail_on);
+        command.env("OPTIONS", options).env("MARGIN", margin).env("FAIL_ON", fail_on).env("METRIC", metric);
         command
             .env("GITHUB_OUTPUT", story.scratch.file("outputs"))
             .env("GITHUB_STEP_SUMMARY", story.scratch.file("summary"));
         CommandOutput::to(&mut command)
     };
+    let of = |demos: &str, new: &str, fail_on: &str| by("time", demos, new, fail_on);
     let step = |new: &str, fail_on: &str| of("arena.demo\n", new, fail_on);
+    program("/usr/bin/valgrind", "valgrind");
+    let more = by("instructions", "arena.demo\n", "slow", "slower");
+    assert_eq!(more.code, Some(1), "{more:?}");
+    assert!(story.scratch.read("outputs").starts_with("verdict=more\njson="), "{more:?}");
+    std::fs::remove_file(story.scratch.file("outputs")).expect("it was just read");
     let slower = step("slow", "slower");
     assert_eq!(slower.code, Some(1), "{slower:?}");
     assert!(story.scratch.read("outputs").starts_with("verdict=slower\njson="), "{slower:?}");
