@@ -30,6 +30,9 @@ static OF_READ: AtomicU64 = AtomicU64::new(u64::MAX);
 const FIRST: u64 = 60_000;
 /// Reads in a row from which the cost of one is known.
 const READS: usize = 16;
+/// How far an event may be without its counter: this long, and this part of the time, from which on a count is not all.
+const SLACK_NS: u64 = 10_000;
+const SLACK_SHARE: u64 = 10_000;
 /// Value of [`Thread::event`]: the thread ends.
 const NO_MORE: c_int = -1;
 
@@ -249,8 +252,9 @@ unsafe fn read(thread: *const Thread) -> Option<u64> {
         let mut values = [0_u64; 3];
         let filled = libc::syscall(libc::SYS_read, event - 1, values.as_mut_ptr(), size_of_val(&values));
         let [count, wanted, had] = values;
-        // A pinned event that found no counter is at its end, which reads say.
-        if filled as usize != size_of_val(&values) || wanted != had {
+        // A pinned event that found no counter is at its end, which reads say. The two times are taken one after the other.
+        let is_lost = wanted.saturating_sub(had) > SLACK_NS + wanted / SLACK_SHARE;
+        if filled as usize != size_of_val(&values) || is_lost {
             set_errno(if filled < 0 { errno() } else { libc::EBUSY });
             failed();
             return None;

@@ -13,16 +13,20 @@ use std::time::Duration;
 /// Answers that are recorded.
 const QUESTIONS: usize = 60;
 
-/// Asks until all answers are there.
-fn ask(address: SocketAddr, stop: &Stop) {
+/// Asks until this number of answers is there, one after the other.
+pub fn ask_for(answers: usize, address: SocketAddr, stop: &Stop) {
     let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     client.set_read_timeout(Some(Duration::from_millis(200))).expect("a time limit");
     let mut answered = 0;
     stop.until(|| {
         let _ = client.send_to(b"question", address);
         answered += usize::from(client.recv_from(&mut [0; 512]).is_ok());
-        answered >= QUESTIONS
+        answered >= answers
     });
+}
+
+fn ask(address: SocketAddr, stop: &Stop) {
+    ask_for(QUESTIONS, address, stop);
 }
 
 #[test]

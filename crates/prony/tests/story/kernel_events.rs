@@ -1,25 +1,12 @@
 //! `prony count --perf-event`: events that the kernel counts of a replay, of the server's own code alone.
 
 use crate::calls::compiled;
-use prony_testing::recording::{Server, Stop, record};
+use crate::counts::ask_for;
+use prony_testing::recording::{Server, record};
 use prony_testing::scratch::{Scratch, Turn, free_address};
-use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
 
 /// Answers that are recorded, each of which ends a frame.
 const QUESTIONS: u64 = 20;
-
-/// Asks until all answers are there, one after the other.
-fn ask(address: SocketAddr, stop: &Stop) {
-    let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    client.set_read_timeout(Some(Duration::from_millis(200))).expect("a time limit");
-    let mut answered = 0;
-    stop.until(|| {
-        let _ = client.send_to(b"question", address);
-        answered += u64::from(client.recv_from(&mut [0; 512]).is_ok());
-        answered >= QUESTIONS
-    });
-}
 
 /// Records a build that writes to 16 pages for an answer, and returns its command and that of one which writes to 24.
 fn recorded(scratch: &Scratch, flags: &[&str]) -> [String; 2] {
@@ -28,7 +15,7 @@ fn recorded(scratch: &Scratch, flags: &[&str]) -> [String; 2] {
     let [old, more] = ["-DPAGES=16", "-DPAGES=24"]
         .map(|pages| format!("{} {port}", compiled(scratch, "touched.c", &[flags, &[pages]].concat())));
     let words: Vec<&str> = old.split(' ').collect();
-    record(scratch, &Server::new([words[0], words[1]]), |stop| ask(address, stop));
+    record(scratch, &Server::new([words[0], words[1]]), |stop| ask_for(QUESTIONS as usize, address, stop));
     [old, more]
 }
 

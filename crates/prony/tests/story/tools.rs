@@ -1,12 +1,11 @@
 //! `prony replay --under`: a checker of memory, a debugger, a profiler and a sanitizer on the demo of a server.
 
 use std::fs;
-use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::calls::{compiled, is_i386};
+use crate::counts::ask_for;
 use prony_testing::CommandOutput;
 use prony_testing::recording::{Server, record, record_with};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
@@ -237,16 +236,7 @@ fn system_calls_past_libc_are_answered_and_counted_under_valgrind() {
     let address = free_address();
     let words = [compiled(&scratch, "instructions.c", &["-g"]), address.port().to_string()];
     let server = Server::new(words.clone());
-    record(&scratch, &server, |stop| {
-        let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-        client.set_read_timeout(Some(Duration::from_millis(200))).expect("a time limit");
-        let mut answered = 0;
-        stop.until(|| {
-            let _ = client.send_to(b"question", address);
-            answered += usize::from(client.recv_from(&mut [0; 512]).is_ok());
-            answered >= 8
-        });
-    });
+    record(&scratch, &server, |stop| ask_for(8, address, stop));
     let tool = format!("{valgrind} -q --tool=none");
     let replayed = scratch.prony(&["replay", "story.demo", "--under", &tool, "--json", "--", &words[0], &words[1]]);
     assert_eq!(replayed.json()["verdict"], "identical", "{replayed:?}");
