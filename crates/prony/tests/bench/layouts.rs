@@ -221,7 +221,7 @@ fn instructions_and_profiles_are_not_of_layouts() {
     for (more, expected) in [
         (
             ["--metric", "instructions"].as_slice(),
-            "--metric instructions counts the same in every layout\nhint: omit --layouts",
+            "--metric counts one binary of each build, and --layouts makes several\nhint: omit --layouts",
         ),
         (&["--profile"], "'--layouts <N>' cannot be used with '--profile'"),
         (&["--metric", "wall"], "builds on a demo are judged by CPU time"),
