@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// An event is counted.
 static IS_ON: AtomicBool = AtomicBool::new(false);
-/// Told of each descriptor that is the library's from here on, or no more.
+/// Called with each descriptor that becomes the library's, and again with `false` when it is closed.
 pub type MarkOwn = fn(c_int, bool);
 static MARK_OWN: OnceLock<MarkOwn> = OnceLock::new();
 /// Events of this process, of all its threads.

@@ -444,12 +444,13 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let address = Trap::of_process().raised_at(info, registers[registers::IP] as usize);
-        if let Some(found) = address.and_then(find).filter(|found| found.query == Query::SystemCall) {
+        if let Some(found) = address.and_then(find) {
+            // A system call may begin a thread, which goes on there too.
             registers[registers::IP] = (found.address + usize::from(found.length)) as greg_t;
-            raw_calls::make_at(found.address, context);
-        } else if let Some(found) = address.and_then(find) {
-            answer(&found, registers);
-            registers[registers::IP] = (found.address + usize::from(found.length)) as greg_t;
+            match found.query {
+                Query::SystemCall => raw_calls::make_at(found.address, context),
+                _ => answer(&found, registers),
+            }
         } else if address.is_some_and(|address| address == LOADER.load(Ordering::Relaxed)) {
             loaded();
             // The function does nothing but return.

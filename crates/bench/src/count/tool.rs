@@ -42,10 +42,9 @@ const PLATFORMS: [Platform; 3] = [
 ];
 
 /// What is to count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountBy {
     /// prony's own tool for Valgrind, or Callgrind where that is not there.
-    #[default]
     Fastest,
     /// Callgrind.
     Callgrind,

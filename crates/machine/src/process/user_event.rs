@@ -1,7 +1,6 @@
 //! Events that the kernel counts of a thread in user mode, and how exactly it counts them here.
 
 use std::fs::File;
-use std::hint::black_box;
 use std::io::{self, Read};
 use std::ptr::null_mut;
 
@@ -104,20 +103,18 @@ fn count(counter: &mut File) -> io::Result<u64> {
 
 /// Two instructions for each of [`LOOPS`].
 fn run_instructions() -> io::Result<()> {
-    let mut left = black_box(LOOPS);
-    while left > 0 {
-        // SAFETY: works on its register alone.
-        unsafe {
-            #[cfg(target_arch = "x86_64")]
-            std::arch::asm!("2:", "sub {left}, 1", "jnz 2b", left = inout(reg) left, options(nomem, nostack));
-            #[cfg(target_arch = "aarch64")]
-            std::arch::asm!("2:", "subs {left}, {left}, #1", "b.ne 2b", left = inout(reg) left, options(nomem, nostack));
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        {
-            left -= 1;
-        }
+    // SAFETY: works on its register alone.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!("2:", "sub {left}, 1", "jnz 2b", left = inout(reg) LOOPS => _, options(nomem, nostack));
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("2:", "subs {left}, {left}, #1", "b.ne 2b", left = inout(reg) LOOPS => _, options(nomem, nostack));
     }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    (0..LOOPS).for_each(|round| {
+        std::hint::black_box(round);
+    });
     Ok(())
 }
 
