@@ -4,7 +4,7 @@
  *
  * Built with -DMORE=n, `weigh` goes n rounds more for an answer, and answers the same; with -DAT=k as well, for answer k only. -DFRAMES has it wait
  * for each question, which is a frame then, and -DUSER=n become another user before the first. -DNOP has `weigh` run one instruction more,
- * and -DRAW brings a system call past libc, which is not made.
+ * and -DRAW brings a system call past libc, which is not made. With -DNESTED, a function that calls itself calls both.
  */
 #include "questions.h"
 #include <poll.h>
@@ -29,6 +29,12 @@ __attribute__((noipa)) static unsigned weigh(unsigned sum, unsigned more) {
     return weight % 1000;
 }
 
+/* Goes down to them, one call inside the other. */
+__attribute__((noipa)) static unsigned descend(unsigned depth, unsigned number, unsigned more) {
+    volatile unsigned found = depth > 0 ? descend(depth - 1, number, more) : weigh(gather(number), more);
+    return found;
+}
+
 #ifdef RAW
 __attribute__((used, noinline)) static long raw(long number) {
     long result;
@@ -48,8 +54,16 @@ static int is_longer(unsigned number) {
 #endif
 }
 
+#ifdef NESTED
+#define DEPTH 5
+#else
+#define DEPTH 0
+#endif
+
 static void answer(unsigned number, char *text, size_t room) {
-    snprintf(text, room, "%u: %u", number, weigh(gather(number), is_longer(number) ? more : 0));
+    const unsigned rounds = is_longer(number) ? more : 0;
+    const unsigned found = DEPTH > 0 ? descend(DEPTH, number, rounds) : weigh(gather(number), rounds);
+    snprintf(text, room, "%u: %u", number, found);
 }
 
 int main(int count, char **arguments) {

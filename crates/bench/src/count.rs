@@ -53,7 +53,9 @@ pub struct CountOptions {
     pub frames: bool,
     /// Simulate caches and a branch predictor, too.
     pub events: bool,
-    /// What counts. What simulates caches is always Callgrind.
+    /// Count what functions call with them, too.
+    pub inclusive: bool,
+    /// What counts. What simulates caches, or follows calls, is always Callgrind.
     pub by: CountBy,
 }
 
@@ -79,6 +81,9 @@ pub struct CountedBuild {
     pub not_counted: u64,
     /// Hooked calls of the server by name, one list for each of its replays.
     pub calls: Vec<Vec<CallCount>>,
+    /// Instructions of each function with all that it calls, one for each of its replays; empty where that was not requested. What code
+    /// that is not counted runs for a function, such as the loader, is in its count.
+    pub inclusive: Vec<FunctionCounts>,
     /// Each frame by itself, where that was requested and the demo has frames.
     pub frames: Option<CountedFrames>,
     /// Misses of simulated caches and mispredicted branches, one for each of its replays; empty where that was not requested.
@@ -224,6 +229,13 @@ impl CountComparison {
         CountComparison::over(replays.each_ref().map(Vec::as_slice))
     }
 
+    /// Compares what functions of two builds run with all that they call; `None` where that was not counted. A total says nothing there.
+    pub fn inclusive(a: &CountedBuild, b: &CountedBuild) -> Option<CountComparison> {
+        let replays = [a, b].map(|build| build.inclusive.iter().collect::<Vec<_>>());
+        let are_counted = replays.iter().all(|replays| !replays.is_empty());
+        are_counted.then(|| CountComparison::over(replays.each_ref().map(Vec::as_slice)))
+    }
+
     /// Compares the counts of several replays of two builds.
     fn over(builds: [&[&FunctionCounts]; 2]) -> CountComparison {
         let all = builds.into_iter().flatten().flat_map(|counts| counts.functions()).map(|(function, _)| function);
@@ -294,7 +306,7 @@ pub fn count(
     let files: Vec<&Path> = programs.iter().map(|program| program.as_deref().unwrap_or(Path::new(""))).collect();
     let tool = match options.by {
         CountBy::Kernel(event) => Tool::kernel(event).map_err(|error| CountError::NoEvent { event, error })?,
-        CountBy::Fastest if !options.events => Tool::build(&files),
+        CountBy::Fastest if !options.events && !options.inclusive => Tool::build(&files),
         CountBy::Fastest | CountBy::Callgrind => Tool::callgrind(),
     };
     let mut report = CountReport { builds: Vec::new(), frames: 0, counter: tool.counter().clone() };
@@ -304,6 +316,7 @@ pub fn count(
             replays: Vec::new(),
             not_counted: 0,
             calls: Vec::new(),
+            inclusive: Vec::new(),
             frames: options.frames.then(CountedFrames::default),
             simulated: Vec::new(),
             stack_moves: options.events && options.replays > 1,
@@ -328,6 +341,7 @@ pub fn count(
             if let (Some(all), Some(frames)) = (&mut counted.frames, replay.frames) {
                 all.add(frames);
             }
+            counted.inclusive.extend(replay.inclusive);
             counted.simulated.extend(replay.simulated);
             let calls = found.tool.map(|tool| tool.calls).or(found.events.map(|events| events.calls));
             counted.calls.push(calls.unwrap_or_default());
@@ -378,6 +392,7 @@ struct OneBuild<'a> {
 struct Replayed {
     counts: FunctionCounts,
     not_counted: u64,
+    inclusive: Option<FunctionCounts>,
     frames: Option<CountedParts>,
     simulated: Option<SimulatedCounts>,
 }
@@ -424,7 +439,7 @@ impl OneBuild<'_> {
             return ToolOptions { collects, ..ToolOptions::default() };
         }
         ToolOptions {
-            command: tool.command(directory).into_iter().chain(simulation(options)).collect(),
+            command: tool.command(directory).into_iter().chain(flags(options)).collect(),
             collects: if options.frames { Collects::Frames } else { Collects::Server },
             timed: false,
             writes_to: Some(directory.to_owned()),
@@ -443,6 +458,7 @@ impl OneBuild<'_> {
         Ok(Replayed {
             counts: CountedParts::of_all([counted.total]).sum(),
             not_counted: 0,
+            inclusive: None,
             frames: (!counted.frames.is_empty()).then(|| CountedParts::of_all(frames)),
             simulated: None,
         })
@@ -451,7 +467,9 @@ impl OneBuild<'_> {
     /// Counts of all processes of a replay.
     fn read(&self, directory: &Path) -> Result<Replayed, CountError> {
         let name = &self.build.name;
-        let mut replay = Replayed { counts: FunctionCounts::default(), not_counted: 0, frames: None, simulated: None };
+        let inclusive = self.options.inclusive.then(FunctionCounts::default);
+        let counts = FunctionCounts::default();
+        let mut replay = Replayed { counts, not_counted: 0, inclusive, frames: None, simulated: None };
         for entry in fs::read_dir(directory).map_err(CountError::Directory)? {
             let bytes = entry.and_then(|entry| fs::read(entry.path())).map_err(CountError::Directory)?;
             // A process that ends by `exec` leaves its file empty.
@@ -466,6 +484,9 @@ impl OneBuild<'_> {
             let counts = parts.sum();
             replay.not_counted += all.saturating_sub(counts.total());
             replay.counts.add(counts);
+            if let Some(inclusive) = &mut replay.inclusive {
+                inclusive.add(parts.inclusive());
+            }
             if let Some(simulated) = parts.simulated() {
                 replay.simulated.get_or_insert_default().add(simulated);
             }
@@ -481,13 +502,13 @@ impl OneBuild<'_> {
     }
 }
 
-/// Flags with which Callgrind simulates caches, if it is to.
-fn simulation(options: &CountOptions) -> Vec<OsString> {
-    if !options.events {
-        return Vec::new();
-    }
+/// Flags of Callgrind for what is requested beside instructions.
+fn flags(options: &CountOptions) -> Vec<OsString> {
+    // Calls of a function inside itself are set apart from those from outside.
+    let recursions = options.inclusive.then(|| "--separate-recs=2".into());
     let simulated = ["--cache-sim=yes", "--branch-sim=yes"].map(OsString::from).into_iter();
-    simulated.chain(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag()))).collect()
+    let simulated = simulated.chain(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag())));
+    recursions.into_iter().chain(simulated.filter(|_| options.events)).collect()
 }
 
 #[cfg(test)]
@@ -502,6 +523,7 @@ mod tests {
             replays: replays.iter().map(read).collect(),
             not_counted: 0,
             calls: Vec::new(),
+            inclusive: Vec::new(),
             frames: None,
             simulated: Vec::new(),
             stack_moves: false,

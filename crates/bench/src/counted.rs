@@ -91,6 +91,7 @@ mod tests {
             calls: Vec::new(),
             frames: None,
             simulated: Vec::new(),
+            inclusive: Vec::new(),
             stack_moves: false,
         };
         let report = match counts {

@@ -11,6 +11,7 @@ use prony_stats::samples::{Circumstances, Measurement, Samples};
 use prony_stats::{Interval, Metric, Verdict};
 
 use crate::count::program_file;
+use crate::counted::CountedDemos;
 use crate::demo::Build;
 use crate::layouts::Layouts;
 use crate::{Comparison, DemoEnded, DemoOptions, DemoReport, Ended, Options, Report};
@@ -60,6 +61,8 @@ pub struct Demos {
     pub requested: usize,
     /// Those that were measured.
     pub all: Vec<OnDemo>,
+    /// Instructions of both builds, where they were to be counted, too. They enter no verdict on times.
+    pub counted: Option<CountedDemos>,
 }
 
 /// Two builds on one demo.

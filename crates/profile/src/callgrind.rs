@@ -1,7 +1,9 @@
 //! Counts of functions, as Callgrind writes them: its format, version 1, with names that are given once and numbered.
 //!
 //! Read are instructions, and misses of simulated caches and mispredicted branches where it simulates them. They are
-//! the costs of functions themselves. Lines behind `calls=` are what their callees cost, and are counted there.
+//! the costs of functions themselves. Lines behind `calls=` are what their callees cost, and are counted there; with them a function's
+//! inclusive cost is known. Where recursions are set apart, calls of a function inside itself are those of `function'2`, and inclusive
+//! costs are those of calls from outside.
 #![deny(clippy::indexing_slicing)]
 
 mod events;
@@ -76,6 +78,8 @@ pub struct CountedParts {
     functions: Vec<CountedFunction>,
     /// Of each part the functions that ran, by their place in `functions`, and their instructions.
     parts: Vec<Vec<(u32, u64)>>,
+    /// Instructions of each function with all that it called, of all parts together.
+    inclusive: Vec<u64>,
     /// Simulated events of each function, of all parts together; `None` where nothing was simulated.
     events: Option<Vec<Sums>>,
 }
@@ -101,13 +105,13 @@ impl CountedParts {
         }
         reader.end_part();
         let events = (!reader.columns.is_empty()).then_some(reader.events);
-        Ok(CountedParts { functions: reader.functions, parts: reader.parts, events })
+        Ok(CountedParts { functions: reader.functions, parts: reader.parts, inclusive: reader.inclusive, events })
     }
 
     /// Parts of which the functions are not known.
     pub fn of_all(counts: impl IntoIterator<Item = u64>) -> CountedParts {
         let parts = counts.into_iter().map(|count| vec![(0, count)]).collect();
-        CountedParts { functions: vec![CountedFunction::ALL], parts, events: None }
+        CountedParts { functions: vec![CountedFunction::ALL], parts, inclusive: vec![0], events: None }
     }
 
     /// Instructions of all parts together.
@@ -119,6 +123,12 @@ impl CountedParts {
             }
         }
         FunctionCounts(self.functions.iter().cloned().zip(sums).filter(|(_, sum)| *sum > 0).collect())
+    }
+
+    /// Instructions of all parts together, of each function with those of all that it called.
+    pub fn inclusive(&self) -> FunctionCounts {
+        let counts = self.functions.iter().cloned().zip(self.inclusive.iter().copied());
+        FunctionCounts(counts.filter(|(_, count)| *count > 0).collect())
     }
 
     /// Simulated events of all parts together; `None` where nothing was simulated.
@@ -148,12 +158,18 @@ impl CountedParts {
             }
             sums
         });
+        let mut inclusive = vec![0_u64; functions.len()];
+        for (place, more) in moved.iter().zip(&self.inclusive) {
+            if let Some(sum) = place.and_then(|place| inclusive.get_mut(place as usize)) {
+                *sum = sum.saturating_add(*more);
+            }
+        }
         let parts = self.parts.into_iter().map(|part| {
             let counts = part.into_iter().filter_map(|(place, count)| Some(((*moved.get(place as usize)?)?, count)));
             merged(counts.collect())
         });
         let parts = parts.collect();
-        CountedParts { functions, parts, events }
+        CountedParts { functions, parts, inclusive, events }
     }
 
     /// Number of parts.
@@ -198,6 +214,8 @@ struct Reader {
     function: Option<CountedFunction>,
     /// Its place in `functions`, from the first cost on.
     place: Option<u32>,
+    /// These lines are of calls of the function inside itself.
+    recurses: bool,
     places: HashMap<CountedFunction, u32>,
     functions: Vec<CountedFunction>,
     parts: Vec<Vec<(u32, u64)>>,
@@ -205,6 +223,8 @@ struct Reader {
     part: Option<Vec<(u32, u64)>>,
     /// The next cost is that of a call.
     is_of_call: bool,
+    /// Instructions of each function with what it called, by its place in `functions`.
+    inclusive: Vec<u64>,
     has_instructions: bool,
     /// What stands behind the instructions of a line; empty where nothing was simulated.
     columns: Vec<Column>,
@@ -220,11 +240,13 @@ impl Default for Reader {
             object: "???".to_owned(),
             function: None,
             place: None,
+            recurses: false,
             places: HashMap::default(),
             functions: Vec::new(),
             parts: Vec::new(),
             part: None,
             is_of_call: false,
+            inclusive: Vec::new(),
             has_instructions: false,
             columns: Vec::new(),
             events: Vec::new(),
@@ -253,7 +275,9 @@ impl Reader {
         match key {
             "ob" => self.object = self.object_names.read(value).ok_or(unknown)?,
             "fn" => {
-                let symbol = self.function_names.read(value).ok_or(unknown)?;
+                let name = self.function_names.read(value).ok_or(unknown)?;
+                let (symbol, recurses) = without_recursion(name);
+                self.recurses = recurses;
                 self.function = Some(CountedFunction { object: self.object.clone(), symbol });
                 self.place = None;
             }
@@ -267,23 +291,17 @@ impl Reader {
 
     /// A place, then the costs; none are 0.
     fn cost(&mut self, line: &str) -> Result<(), &'static str> {
-        if std::mem::take(&mut self.is_of_call) {
-            return Ok(());
-        }
+        let is_of_call = std::mem::take(&mut self.is_of_call);
         let mut words = line.split_ascii_whitespace().skip(1);
         let Some(cost) = words.next() else { return Ok(()) };
         let cost: u64 = cost.parse().map_err(|_| "a number of instructions")?;
-        let function = self.function.as_ref().ok_or("the name of a function before its costs")?;
-        let (places, functions) = (&mut self.places, &mut self.functions);
-        let place = *self.place.get_or_insert_with(|| match places.get(function) {
-            Some(place) => *place,
-            None => {
-                functions.push(function.clone());
-                let place = functions.len() as u32 - 1;
-                places.insert(function.clone(), place);
-                place
-            }
-        });
+        let place = self.place()?;
+        if let Some(inclusive) = self.inclusive.get_mut(place as usize).filter(|_| !self.recurses) {
+            *inclusive = inclusive.checked_add(cost).ok_or("a sum below 2^64")?;
+        }
+        if is_of_call {
+            return Ok(());
+        }
         let part = self.part.get_or_insert_default();
         match part.last_mut() {
             Some((last, sum)) if *last == place => *sum = sum.checked_add(cost).ok_or("a sum below 2^64")?,
@@ -299,8 +317,35 @@ impl Reader {
         Ok(())
     }
 
+    /// Place of the function of this line.
+    fn place(&mut self) -> Result<u32, &'static str> {
+        if let Some(place) = self.place {
+            return Ok(place);
+        }
+        let function = self.function.as_ref().ok_or("the name of a function before its costs")?;
+        let place = self.places.get(function).copied().unwrap_or_else(|| {
+            self.functions.push(function.clone());
+            self.inclusive.push(0);
+            let place = self.functions.len() as u32 - 1;
+            self.places.insert(function.clone(), place);
+            place
+        });
+        self.place = Some(place);
+        Ok(place)
+    }
+
     fn end_part(&mut self) {
         self.parts.extend(self.part.take().map(merged));
+    }
+}
+
+/// `function'2` is a function that calls itself, inside itself.
+fn without_recursion(name: String) -> (String, bool) {
+    match name.rsplit_once('\'') {
+        Some((function, level)) if !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (function.to_owned(), true)
+        }
+        _ => (name, false),
     }
 }
 

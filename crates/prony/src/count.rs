@@ -43,6 +43,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: args.frames,
         events: args.events,
+        inclusive: args.inclusive,
         by: match args.perf_event {
             Some(event) => CountBy::Kernel(event),
             None if args.callgrind => CountBy::Callgrind,

@@ -112,6 +112,7 @@ impl Run<'_> {
             recorded: PathBuf::new(),
             frames: false,
             events: false,
+            inclusive: false,
             by: CountBy::Fastest,
         };
         if let Some(&last) = positions.last() {

@@ -119,6 +119,7 @@ mod tests {
             calls: replays.iter().map(calls).collect(),
             frames: None,
             simulated: Vec::new(),
+            inclusive: Vec::new(),
             stack_moves: false,
         }
     }

@@ -98,6 +98,7 @@ mod tests {
             replays: Vec::new(),
             not_counted: 0,
             calls: Vec::new(),
+            inclusive: Vec::new(),
             frames: None,
             simulated: simulated.collect(),
             stack_moves: true,

@@ -154,6 +154,7 @@ mod tests {
             calls: Vec::new(),
             frames: Some(frames(replays)),
             simulated: Vec::new(),
+            inclusive: Vec::new(),
             stack_moves: false,
         }
     }

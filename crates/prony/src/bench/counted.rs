@@ -1,4 +1,4 @@
-//! `prony bench --demo --metric instructions`: the instructions of two builds on demos.
+//! `prony bench --demo` with `--metric instructions`, or with `--count`: the instructions of two builds on demos.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr};
@@ -35,29 +35,12 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         return Err(Failure::new("--events simulates caches under Callgrind, and the kernel is to count")
             .hint("omit --events, or use --metric instructions"));
     }
-    let requested = args.replays.demo.len();
     // All of them are opened first, so that one that cannot be read is reported immediately.
-    let planned: Vec<CountOptions> =
-        args.replays.demo.iter().map(|demo| options(args, demo)).collect::<Result<_, Failure>>()?;
+    let planned = planned(args)?;
     let file = |path: &Option<PathBuf>| path.as_deref().map(|path| NewFile::create(path, true)).transpose();
     let (table, tests) = (file(&args.exports.export_markdown)?, file(&args.exports.export_junit)?);
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let is_shown = stderr().is_terminal();
-    let mut all = Vec::new();
-    for (name, options) in demos::names(&args.replays.demo).into_iter().zip(&planned) {
-        let mut show = |build: &str, replay: u32| {
-            if is_shown {
-                let (name, build) = (Untrusted::new(&name), Untrusted::new(build));
-                eprintln!("{name}: {build}: replay {replay} of {}", options.replays);
-            }
-        };
-        all.push(CountedDemo::count(name.clone(), options, Some(&interrupt), &mut show));
-        if interrupt.is_requested() {
-            break;
-        }
-    }
-    let builds = [0, 1].map(|build| planned.first().map_or_else(String::new, |first| first.builds[build].name.clone()));
-    let counted = CountedDemos { requested, limit: args.plan.margin.unwrap_or(SAME_WITHIN), builds, all };
+    let counted = counted(args, &planned, args.plan.margin.unwrap_or(SAME_WITHIN), &interrupt);
     let cases = junit::of_counts(&counted);
     if let Some(file) = table {
         write(file, markdown::counted::markdown(&counted, VERSION).as_bytes())?;
@@ -76,6 +59,34 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         None if counted.verdict().is_none() => Ok(Exit::NotTrusted),
         None => Ok(Exit::Good),
     }
+}
+
+/// What is counted on each demo.
+///
+/// # Errors
+/// A demo that cannot be read, or is refused.
+pub fn planned(args: &BenchArgs) -> Result<Vec<CountOptions>, Failure> {
+    args.replays.demo.iter().map(|demo| options(args, demo)).collect()
+}
+
+/// Counts on each demo, until it is interrupted. `limit`: a share of A's instructions below it is no difference.
+pub fn counted(args: &BenchArgs, planned: &[CountOptions], limit: f64, interrupt: &Interrupt) -> CountedDemos {
+    let is_shown = stderr().is_terminal();
+    let mut all = Vec::new();
+    for (name, options) in demos::names(&args.replays.demo).into_iter().zip(planned) {
+        let mut show = |build: &str, replay: u32| {
+            if is_shown {
+                let (name, build) = (Untrusted::new(&name), Untrusted::new(build));
+                eprintln!("{name}: {build}: replay {replay} of {}", options.replays);
+            }
+        };
+        all.push(CountedDemo::count(name.clone(), options, Some(interrupt), &mut show));
+        if interrupt.is_requested() {
+            break;
+        }
+    }
+    let builds = [0, 1].map(|build| planned.first().map_or_else(String::new, |first| first.builds[build].name.clone()));
+    CountedDemos { requested: args.replays.demo.len(), limit, builds, all }
 }
 
 /// Samples, and what is drawn of them, there are none.
@@ -109,10 +120,11 @@ fn options(args: &BenchArgs, demo: &Path) -> Result<CountOptions, Failure> {
     Ok(CountOptions {
         demo: demos::source(args, demo, opened.header())?,
         builds: builds.collect::<Result<_, Failure>>()?,
-        replays: args.plan.runs.unwrap_or(REPLAYS_COUNTED),
+        replays: args.plan.runs.filter(|_| !args.replays.count).unwrap_or(REPLAYS_COUNTED),
         recorded: PathBuf::from(OsStr::from_bytes(&opened.header().executable)),
         frames: false,
         events: args.replays.events,
+        inclusive: false,
         by: match args.plan.metric {
             Some(BenchMetric::Event(event)) => CountBy::Kernel(event),
             _ => CountBy::Fastest,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use prony_bench::count::SAME_WITHIN;
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoSource, Demos, Event, Measured, OnDemo};
 use prony_demo::Header;
 use prony_machine::{Interrupt, Tree};
@@ -14,6 +15,7 @@ use prony_text::significant;
 use super::exports::Exports;
 use super::live::Live;
 use super::settings::{budget, cpu, tuning};
+use crate::bench::counted;
 use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::numbers::random;
@@ -31,6 +33,7 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
     let requested = args.replays.demo.len();
     let planned: Vec<DemoOptions> =
         args.replays.demo.iter().map(|demo| options(args, demo, requested)).collect::<Result<_, Failure>>()?;
+    let to_count = if args.replays.count { Some(counted::planned(args)?) } else { None };
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut all = Vec::new();
@@ -65,7 +68,9 @@ pub fn measure(args: &BenchArgs) -> Result<(Measured, Exports), Failure> {
             break;
         }
     }
-    let demos = Demos { alpha: args.plan.alpha, margin: args.margin().ln_1p(), requested, all };
+    let to_count = to_count.filter(|_| !interrupt.is_requested());
+    let counted = to_count.map(|planned| counted::counted(args, &planned, SAME_WITHIN, &interrupt));
+    let demos = Demos { alpha: args.plan.alpha, margin: args.margin().ln_1p(), requested, all, counted };
     Ok((Measured::Demos(demos), exports))
 }
 

@@ -13,12 +13,13 @@ Examples:
   prony count match.demo
   prony count match.demo './server-old +map dm1' './server-new +map dm1'
   prony count match.demo --frames ./old ./new
+  prony count match.demo --inclusive ./old ./new
   prony count match.demo --events ./old ./new
   prony count match.demo --perf-event page-faults ./old ./new
   prony count match.demo --fail-above 0.5% ./old ./new
 
 Each build replays the demo several times under valgrind, with a tool of prony's own that is built for it with `cc`; where that fails,
-and with --events, it is Callgrind, which is slower. Instructions of the program and its libraries are counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
+and with --inclusive or --events, it is Callgrind, which is slower. Instructions of the program and its libraries are counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
 work, so most counts repeat to the last digit on any machine, under any load; what varies by itself is shown, and is no difference.
 Calls of hooked functions of the C library are counted by name, with the bytes that they move.
 
@@ -50,12 +51,15 @@ pub struct CountArgs {
     /// Simulate caches of fixed sizes and a branch predictor, too: misses and mispredictions, with the functions that have them
     #[arg(long)]
     pub events: bool,
+    /// Count what functions call with them, too: which of them cost most, and the path to what differs
+    #[arg(long, conflicts_with = "frames")]
+    pub inclusive: bool,
     /// Count by Callgrind, and not by prony's own tool: the same counts, in several times the time
     #[arg(long)]
     pub callgrind: bool,
     /// Have the kernel count an event in place of Valgrind: instructions, cycles, branch-misses or cache-misses, by the counters of the
     /// processor (untested), or page-faults. Builds run at their own speed, and no functions are known
-    #[arg(long, value_name = "EVENT", value_parser = user_event, conflicts_with_all = ["events", "callgrind"])]
+    #[arg(long, value_name = "EVENT", value_parser = user_event, conflicts_with_all = ["events", "inclusive", "callgrind"])]
     pub perf_event: Option<UserEvent>,
     /// Report a build as a finding if it runs this much more than the first
     #[arg(long, value_name = "PERCENT", default_value = "0.01%", value_parser = percent)]

@@ -1,6 +1,7 @@
 //! `prony count`: instructions of two builds on one demo, to the last one.
 
 use crate::calls::compiled;
+use prony_testing::CommandOutput;
 use prony_testing::recording::Server;
 use prony_testing::recording::{Stop, record};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
@@ -96,6 +97,96 @@ fn one_round_more_in_a_function_is_found_and_named() {
     assert!(text.contains("calls of hooked functions: the same, "), "{text}");
     assert!(text.contains("  weigh ") && text.contains("B runs "), "{text}");
     assert!(text.ends_with("a count is no time: it says nothing of caches, branches and waits\n"), "{text}");
+}
+
+#[test]
+fn functions_are_counted_with_all_that_they_call() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-inclusive");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, more] =
+        [&["-g", "-DNESTED"][..], &["-g", "-DNESTED", "-DMORE=3"]].map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    let [old, more] = [old, more].map(|build| format!("{build} {port}"));
+    let count = |arguments: &[&str]| {
+        scratch.prony(&[&["count", "story.demo", "--inclusive", "--runs", "2"], arguments].concat())
+    };
+
+    let found = count(&[&old, &more, "--json"]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    let answer = found.json();
+    assert_eq!(answer["counter"], "callgrind", "{answer}");
+    let of = |list: &str, symbol: &str| {
+        let functions = answer["builds"][1][list].as_array().expect("a list");
+        let found = functions.iter().find(|one| one["symbol"] == symbol && one["object"] == "program");
+        found.unwrap_or_else(|| panic!("no {symbol}"))["instructions"][0].as_u64().expect("a number")
+    };
+    let inclusive = |symbol: &str| of("inclusive", symbol);
+    assert_eq!(["gather", "weigh"].map(inclusive), ["gather", "weigh"].map(|symbol| of("functions", symbol)));
+    // Each of its calls inside itself counts once.
+    assert_eq!(inclusive("descend"), of("functions", "descend") + inclusive("gather") + inclusive("weigh"));
+    assert!(inclusive("main") > inclusive("descend") + of("functions", "main"), "{answer}");
+
+    // The path to what differs has the difference of its end.
+    let compared = &answer["comparisons"][0];
+    let difference = |list: &str, symbol: &str| {
+        let changes = compared[list].as_array().expect("a list");
+        let found = changes.iter().find(|one| one["symbol"] == symbol && one["object"] == "program");
+        found.unwrap_or_else(|| panic!("no {symbol} in {compared}"))["difference"].as_i64().expect("a number")
+    };
+    let at_its_end = difference("differing", "weigh");
+    for symbol in ["weigh", "descend", "main"] {
+        assert_eq!(difference("inclusive_differing", symbol), at_its_end, "{compared}");
+    }
+    let differing = compared["differing"].as_array().expect("a list");
+    assert!(differing.iter().all(|one| one["object"] != "program" || one["symbol"] == "weigh"), "{compared}");
+
+    let [one, both] = [&[more.as_str()][..], &[&old, &more]].map(|builds| count(builds).stdout);
+    for text in [one, both] {
+        assert!(text.contains("  function and all that it calls ") && text.contains("  descend "), "{text}");
+        assert!(text.contains("counted by Callgrind\n"), "{text}");
+    }
+    let refused = count(&[&old, &more, "--frames"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn a_bench_by_time_counts_too_and_its_verdict_is_by_time() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("counts-beside-times");
+    program("/usr/bin/valgrind", "valgrind");
+    let address = free_address();
+    let port = address.port().to_string();
+    let [old, more] =
+        [&["-g", "-DFRAMES"][..], &["-g", "-DFRAMES", "-DMORE=1"]].map(|flags| compiled(&scratch, "counted.c", flags));
+    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    let [old, more] = [old, more].map(|build| format!("{build} {port}"));
+    let flags = ["bench", "--demo", "story.demo", "--count", "--runs", "2", "--margin", "50%"];
+    let bench = |arguments: &[&str]| scratch.prony(&[&flags[..], arguments, &[&old, &more]].concat());
+
+    let json = bench(&["--json"]).json();
+    let counted = &json["counted"];
+    assert_eq!((&json["pairs"], &counted["verdict"]), (&2.into(), &"more".into()), "{json}");
+    assert_eq!(counted["demos"][0]["comparisons"][0]["differing"][0]["symbol"], "weigh", "{counted}");
+    assert_eq!(counted["demos"][0]["builds"][0]["instructions"].as_array().map(Vec::len), Some(3), "{counted}");
+
+    let said = bench(&["--export-markdown", "table.md", "--export-html", "page.html"]);
+    assert_ne!(said.code, Some(2), "{said:?}");
+    assert!(said.stdout.contains("\nstory.demo: instructions of the server's own code"), "{said:?}");
+    let table = scratch.read("table.md");
+    assert!(table.contains("\nCounted: ") && table.contains("runs more instructions than"), "{table}");
+    assert!(table.contains("<summary>story.demo: functions</summary>"), "{table}");
+    let page = scratch.read("page.html");
+    assert!(page.contains("Instructions") && page.contains("weigh"), "the page has a table of them");
+
+    // On a machine without Valgrind, times are the answer.
+    let mut without = scratch.command(&[&flags[..], &[&old, &more]].concat());
+    let without = CommandOutput::to(without.env("PATH", "/nowhere"));
+    assert_ne!(without.code, Some(2), "{without:?}");
+    assert!(without.stderr.contains("warning: instructions were not counted: "), "{without:?}");
+    assert!(without.stdout.contains("n = 2"), "{without:?}");
 }
 
 #[test]

@@ -63,6 +63,12 @@ pub fn failure(demo: &CountedDemo) -> Option<String> {
     Some(without_error_numbers(&message))
 }
 
+/// Why demos were not counted, where counts stand beside times.
+pub fn failures(demos: &CountedDemos) -> Vec<String> {
+    let of = |demo: &CountedDemo| Some(format!("instructions were not counted: {}", failure(demo)?));
+    demos.all.iter().filter_map(of).collect()
+}
+
 /// The verdict for all demos in a sentence.
 pub fn sentence(builds: [&str; 2], demos: &CountedDemos) -> String {
     let [a, b] = builds;

@@ -40,6 +40,8 @@ struct BuildDocument<'a> {
     /// Instructions of prony's library, of the loader, and of code of no file.
     not_counted: u64,
     functions: Vec<FunctionDocument>,
+    /// What each function runs with all that it calls; with `--inclusive`.
+    inclusive: Option<Vec<FunctionDocument>>,
     /// Sums of the functions of the program and of each library.
     objects: Vec<ObjectDocument>,
     /// Calls of functions of the C library that are hooked.
@@ -95,6 +97,8 @@ struct ComparisonDocument {
     difference_pct: f64,
     differing: Vec<ChangeDocument>,
     varying: Vec<ChangeDocument>,
+    /// Functions that differ with all that they call; with `--inclusive`.
+    inclusive_differing: Option<Vec<ChangeDocument>>,
     /// Calls that differ in number or bytes.
     calls_differing: Vec<CallChangeDocument>,
     /// Frames that differ; with `--frames`.
@@ -150,15 +154,8 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         name: &build.name,
         instructions: build.replays.iter().map(|counts| counts.total()).collect(),
         not_counted: build.not_counted,
-        functions: build.replays.first().map_or_else(Vec::new, |first| {
-            let known = first.functions().filter(|(function, _)| function.is_known());
-            let functions = known.map(|(function, _)| FunctionDocument {
-                object: function.object.clone(),
-                symbol: function.symbol.clone(),
-                instructions: build.replays.iter().map(|counts| counts.of(function)).collect(),
-            });
-            functions.collect()
-        }),
+        functions: functions(&build.replays),
+        inclusive: (!build.inclusive.is_empty()).then(|| functions(&build.inclusive)),
         objects: objects(build),
         calls: calls(build),
         frame_instructions: build.frames.as_ref().map(|frames| frames.counts().into_iter().map(range).collect()),
@@ -176,6 +173,8 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
                 difference_pct: 100.0 * compared.difference() as f64 / compared.totals[0].min as f64,
                 differing: compared.differing.iter().map(change).collect(),
                 varying: compared.varying.iter().map(change).collect(),
+                inclusive_differing: CountComparison::inclusive(a, b)
+                    .map(|compared| compared.differing.iter().map(change).collect()),
                 calls_differing: CallComparison::of(a, b).differing.iter().map(call_change).collect(),
                 frames_differing: FrameComparison::of(a, b)
                     .map(|compared| compared.differing.iter().map(frame_change).collect()),
@@ -210,6 +209,18 @@ pub fn answer(limit: f64, report: &CountReport) -> CountDocument<'_> {
         builds: builds.collect(),
         comparisons,
     }
+}
+
+/// The functions that have a count in the first replay.
+fn functions(replays: &[FunctionCounts]) -> Vec<FunctionDocument> {
+    let Some(first) = replays.first() else { return Vec::new() };
+    let known = first.functions().filter(|(function, _)| function.is_known());
+    let functions = known.map(|(function, _)| FunctionDocument {
+        object: function.object.clone(),
+        symbol: function.symbol.clone(),
+        instructions: replays.iter().map(|counts| counts.of(function)).collect(),
+    });
+    functions.collect()
 }
 
 /// Sums by object, where functions are known.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use prony_bench::counted::CountedDemos;
+use prony_bench::counted::{CountedDemo, CountedDemos};
 
 use super::unfolding;
-use crate::bench::counted::{basis, failure, sentence, table};
+use crate::bench::counted::{basis, failure, failures, sentence, table};
 
 /// A comment for a pull request: the verdict, a row a demo, and the functions to unfold.
 pub fn markdown(demos: &CountedDemos, version: &str) -> String {
@@ -23,10 +23,21 @@ pub fn markdown(demos: &CountedDemos, version: &str) -> String {
         let _ = write!(out, "\n{}", failures.concat());
     }
     let _ = writeln!(out, "\n<sub>{}. prony {version}</sub>", prony_text::markdown(&basis(demos)));
-    for demo in &demos.all {
-        let Ok(report) = &demo.report else { continue };
-        let text = crate::text::count::text(&demo.path, demos.limit, report);
-        out += &unfolding(&demo.name, "functions", &text);
-    }
-    out
+    out + &unfolded(demos)
+}
+
+/// The counts beside times: the verdict on them, and the functions to unfold.
+pub fn beside_times(builds: [&str; 2], demos: &CountedDemos) -> String {
+    let failures = failures(demos).into_iter().map(|failure| prony_text::markdown(&failure.replace(['\n', '\r'], " ")));
+    let sentences = [format!("Counted: {}", sentence(builds, demos))].into_iter().chain(failures);
+    format!("\n{}\n{}", sentences.collect::<Vec<_>>().join("\n"), unfolded(demos))
+}
+
+/// The functions of each demo, to unfold.
+fn unfolded(demos: &CountedDemos) -> String {
+    let of = |demo: &CountedDemo| {
+        let text = crate::text::count::text(&demo.path, demos.limit, demo.report.as_ref().ok()?);
+        Some(unfolding(&demo.name, "functions", &text))
+    };
+    demos.all.iter().filter_map(of).collect()
 }

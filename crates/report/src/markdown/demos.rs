@@ -5,6 +5,7 @@ use std::fmt::Write;
 use prony_bench::{Demos, OnDemo};
 use prony_text::printable_line;
 
+use super::counted::beside_times;
 use super::{around, unfolding};
 use crate::bench::demos::{basis, failure, judged_frames, sentence, table, until};
 use crate::text::bench::demos::{by_frame, by_function};
@@ -14,7 +15,7 @@ pub fn markdown(demos: &Demos, version: &str) -> String {
     // Outside of a table, a bar needs no backslash.
     let [a, b] = demos.builds().map(|name| prony_text::markdown_code(name).replace("\\|", "|"));
     let mut out = format!("### prony: {}\n\n", sentence([&a, &b], demos));
-    out += &table([a, b], demos, prony_text::markdown_code).markdown();
+    out += &table([a.clone(), b.clone()], demos, prony_text::markdown_code).markdown();
     let notes: Vec<String> = demos
         .all
         .iter()
@@ -39,7 +40,7 @@ pub fn markdown(demos: &Demos, version: &str) -> String {
         }
         out += &unfolding(&one.name, "frames", &text);
     }
-    out
+    out + &demos.counted.as_ref().map_or_else(String::new, |counted| beside_times([&a, &b], counted))
 }
 
 fn markdown_text(text: &str) -> String {

@@ -15,6 +15,7 @@ use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, Table, Untrusted, count, plain, printable_line, quantity, thousands};
 
+use crate::bench::counted;
 use crate::bench::table;
 use crate::bench::throughput::Throughput;
 use crate::change::{self, change};
@@ -55,7 +56,8 @@ pub fn warnings(measured: &Measured) -> Vec<String> {
         Measured::Commands(commands) => of_commands("", commands),
         Measured::Demos(demos) => {
             let of = |one: &OnDemo| if demos.requested > 1 { format!("{}: ", one.name) } else { String::new() };
-            demos.all.iter().flat_map(|one| of_demo(&of(one), one)).collect()
+            let of_times = demos.all.iter().flat_map(|one| of_demo(&of(one), one));
+            of_times.chain(demos.counted.iter().flat_map(counted::failures)).collect()
         }
         Measured::Suite(suite) => {
             suite.all.iter().flat_map(|(name, commands)| of_commands(&format!("{name}: "), commands)).collect()

@@ -2,6 +2,7 @@
 
 mod events;
 mod frames;
+mod inclusive;
 mod kernel;
 
 use std::fmt::Write;
@@ -44,6 +45,7 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
             if by_function {
                 functions(&mut out, one, report.frames);
             }
+            inclusive::functions(&mut out, one, report.frames);
             frames::frames(&mut out, one, words.events);
             events::events(&mut out, one);
             calls(&mut out, one);
@@ -51,6 +53,7 @@ pub fn text(demo: &Path, limit: f64, report: &CountReport) -> String {
         [a, others @ ..] => {
             for (b, letter) in others.iter().zip('B'..) {
                 compared(&mut out, &CountComparison::of(a, b), words, letter, limit, report.frames);
+                inclusive::compared(&mut out, a, b, letter, report.frames);
                 frames::compared(&mut out, a, b, words, letter);
                 events::compared(&mut out, a, b, letter, limit);
                 calls_compared(&mut out, &CallComparison::of(a, b), letter);

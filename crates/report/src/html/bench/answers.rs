@@ -1,13 +1,13 @@
 //! The page of a bench: what is said in the terminal, and the charts behind it.
 
-use prony_bench::{Commands, Measured, OnDemo, Options, Report};
+use prony_bench::{Commands, Demos, Measured, OnDemo, Options, Report};
 use prony_stats::judge::Outcome;
 use prony_stats::ranking::{Rank, Standing};
 use prony_stats::samples::Samples;
 use prony_stats::{Metric, Verdict};
 use prony_text::count;
 
-use super::demos::{functions, page_of_demos};
+use super::demos::{functions, instructions, page_of_demos};
 use super::suite::page_of_suite;
 use super::{Bench, Comparison, Several};
 use crate::bench::demos::judged_frames;
@@ -24,7 +24,7 @@ pub fn page(measured: &Measured, version: &str) -> String {
         Measured::Commands(commands) => page_of_commands(&commands.options, &commands.report, version),
         Measured::Demos(demos) => match demos.all.as_slice() {
             [one] if demos.requested == 1 && one.verdict().is_some() => {
-                page_of_demo(&measured.samples(), one, demos.margin, version)
+                page_of_demo(&measured.samples(), one, demos, version)
             }
             _ => page_of_demos(demos, version),
         },
@@ -51,7 +51,8 @@ fn page_of_commands(options: &Options, report: &Report, version: &str) -> String
 }
 
 /// The page of two builds on one demo.
-fn page_of_demo(samples: &Samples, one: &OnDemo, margin: f64, version: &str) -> String {
+fn page_of_demo(samples: &Samples, one: &OnDemo, demos: &Demos, version: &str) -> String {
+    let margin = demos.margin;
     let known = one.report.outcome.iter().filter(|_| samples.benchmarks.len() > 1);
     let mut comparisons: Vec<Comparison> =
         known.map(|outcome| comparison(samples, outcome, [0, 1], margin, false)).collect();
@@ -59,7 +60,7 @@ fn page_of_demo(samples: &Samples, one: &OnDemo, margin: f64, version: &str) -> 
         let basis = &mut comparison.verdict.basis;
         *basis = format!("{basis}; {}", judged_frames(judged));
     }
-    let tables = functions(one).into_iter().collect();
+    let tables = functions(one).into_iter().chain(instructions(demos)).collect();
     Bench { samples, several: None, comparisons, tables, margin, version }.page()
 }
 

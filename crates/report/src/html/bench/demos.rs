@@ -1,10 +1,13 @@
 //! The page of two builds on several demos, and of builds that could not be compared on one.
 
+use prony_bench::count::FunctionChange;
+use prony_bench::counted::CountedDemo;
 use prony_bench::{DemoEnded, Demos, OnDemo};
 use prony_stats::Metric;
 use prony_stats::samples::Benchmark;
-use prony_text::{count, printable_line};
+use prony_text::{count, printable_line, thousands};
 
+use crate::bench::counted;
 use crate::bench::demos::{basis, cells, failure, judged_frames, sentence as answer, until};
 use crate::bench::profiled;
 use crate::change::change;
@@ -14,10 +17,13 @@ use crate::study::sentences::{Tone, Verdict as Said};
 use crate::svg::chart::bench::Change;
 use crate::words::{sentence, tone};
 
+/// Functions that are named of each demo.
+const NAMED: usize = 3;
+
 /// The page.
 pub fn page_of_demos(demos: &Demos, version: &str) -> String {
     let [a, b] = demos.builds().map(printable_line);
-    let notes = demos.all.iter().flat_map(notes);
+    let notes = demos.all.iter().flat_map(notes).chain(demos.counted.iter().flat_map(counted::failures));
     let values: Vec<(String, Vec<Benchmark>)> = demos.all.iter().map(values).collect();
     let of_builds = |builds| ["A", "B"].into_iter().map(str::to_owned).zip(builds).collect();
     Stored {
@@ -32,7 +38,11 @@ pub fn page_of_demos(demos: &Demos, version: &str) -> String {
             },
         },
         notes: notes.collect(),
-        tables: [table(demos)].into_iter().chain(demos.all.iter().filter_map(functions)).collect(),
+        tables: [table(demos)]
+            .into_iter()
+            .chain(demos.all.iter().filter_map(functions))
+            .chain(instructions(demos))
+            .collect(),
         changes: changes(demos),
         values: values
             .iter()
@@ -69,6 +79,30 @@ pub fn functions(one: &OnDemo) -> Option<Grid> {
         names: 1,
         rows: profiled::rows(profile).into_iter().map(row).collect(),
         basis: profiled::basis(profile),
+    })
+}
+
+/// Instructions on each demo, and the functions that make most of the difference.
+pub fn instructions(demos: &Demos) -> Option<Grid> {
+    let counted = demos.counted.as_ref()?;
+    let row = |demo: &CountedDemo| {
+        let compared = demo.comparison()?;
+        let [a, b] = compared.totals.map(|total| thousands(total.min));
+        let differing: Vec<FunctionChange> = compared.differing.iter().take(NAMED).cloned().collect();
+        let difference = match compared.difference() {
+            0 => "0".to_owned(),
+            _ => counted::difference(&compared),
+        };
+        let cells = [demo.name.clone(), a, b, difference, counted::names(&differing).join(", ")];
+        Some(GridRow { cells: cells.into_iter().map(GridCell::plain).collect() })
+    };
+    Some(Grid {
+        title: "Instructions".to_owned(),
+        small: "counted, not measured".to_owned(),
+        head: ["demo", "A", "B", "difference", "most of all in"].map(str::to_owned).into(),
+        names: 1,
+        rows: counted.all.iter().filter_map(row).collect(),
+        basis: counted::basis(counted),
     })
 }
 

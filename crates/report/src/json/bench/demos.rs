@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{Judgement, judgement};
 use crate::bench::demos::failure;
 use crate::change::to_percent;
+use crate::json::counted::CountedDocument;
 use crate::json::limits::shares::WorkloadRate;
 
 /// Builds on one demo, or on each of several.
@@ -48,6 +49,9 @@ pub struct OfOne<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<WorkloadRate>,
     warnings: Vec<String>,
+    /// With `--count`, as of `--metric instructions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedDocument<'a>>,
     /// Why the builds could not be compared; there is no verdict then.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -144,6 +148,9 @@ pub struct Several<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     geometric_mean: Option<Mean>,
     demos: Vec<OfDemo<'a>>,
+    /// With `--count`, as of `--metric instructions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedDocument<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -162,8 +169,9 @@ struct OfDemo<'a> {
 
 /// The answer. `rates`: what each build does in a second, of the only demo.
 pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
+    let counted = demos.counted.as_ref().map(crate::json::counted::answer);
     if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
-        return DemosDocument::One(Box::new(of_one(&only.options, &only.report, rates)));
+        return DemosDocument::One(Box::new(OfOne { counted, ..of_one(&only.options, &only.report, rates) }));
     }
     let percent = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite());
     DemosDocument::Several(Several {
@@ -180,6 +188,7 @@ pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
             .iter()
             .map(|one| OfDemo { demo: &one.name, answer: of_one(&one.options, &one.report, Vec::new()) })
             .collect(),
+        counted,
     })
 }
 
@@ -203,6 +212,7 @@ fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Workl
         profile: report.profile.as_ref().map(profile_out),
         rates,
         warnings: report.warnings.iter().map(ToString::to_string).collect(),
+        counted: None,
         error,
     }
 }

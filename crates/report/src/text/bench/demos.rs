@@ -10,13 +10,20 @@ use super::metrics;
 use crate::bench::demos::{basis, diverged, judged_frames, sentence, table, until};
 use crate::bench::profiled;
 use crate::change::change;
+use crate::text::counted;
 use crate::words::{Judged, claim, with_interval};
 
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
 
-/// One demo in full, or a row for each of several.
+/// Times, and behind them instructions, where these were counted, too.
 pub fn text(demos: &Demos) -> String {
+    let counted = demos.counted.as_ref().map(|counted| format!("\n{}", counted::text(counted)));
+    of_times(demos) + &counted.unwrap_or_default()
+}
+
+/// One demo in full, or a row for each of several.
+fn of_times(demos: &Demos) -> String {
     if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
         return of_one(&only.options, &only.report);
     }
