@@ -196,8 +196,9 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
         // Those that the handler blocks are not released while it runs.
         let shadowed = (*thread).pending.load(Ordering::Relaxed) & bits(&action.sa_mask);
         (*thread).pending.fetch_and(!shadowed, Ordering::Relaxed);
-        stack::clear_for_handler();
+        let handler = stack::begin_handler();
         handlers::run(signal, info, context);
+        stack::end_handler(&handler);
         (*thread).pending.fetch_or(shadowed, Ordering::Relaxed);
         (*thread).call_mask = call_mask;
         (*thread).live = live;

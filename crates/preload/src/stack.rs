@@ -4,7 +4,7 @@
 //! it has a garbage collector that takes whatever looks like a pointer on the stack for one, in frames whose slots are not all
 //! written. Then other objects live longer, and the next collection comes at another place. So hooks of such
 //! programs leave zeros. So it is below handlers of signals, which a recording calls from within the call that they interrupt, and
-//! a replay from another place: what a handler sends may have words that it has never written.
+//! a replay from another place, and so do hooks that a handler calls: what a handler sends may have words that it has never written.
 //!
 //! Under a debugger, hooks put back what was there: a server that sends words that it has never written is to send what it sends in any other
 //! replay, and its stack is to be the same in each.
@@ -29,6 +29,7 @@ static APART: AtomicU8 = AtomicU8::new(0);
 const SCANNED: u8 = 1;
 const WATCHED: u8 = 2;
 const KEPT: u8 = 4;
+const HANDLED: u8 = 8;
 
 /// Looks among the objects of the program for a collector, and prepares for a debugger.
 pub fn look_for_collector() {
@@ -91,7 +92,7 @@ fn room(call: usize) -> Option<*mut u8> {
 pub fn keep() -> Kept {
     let here = 0_u8;
     let from = (&raw const here).cast_mut().wrapping_sub(MARGIN + ROOM_BYTES);
-    if APART.load(Ordering::Relaxed) & KEPT == 0 {
+    if APART.load(Ordering::Relaxed) & KEPT == 0 || is_in_handler((&raw const here).addr()) {
         return Kept { place: None };
     }
     // SAFETY: the block is the calling thread's own. Below the frames of the calls under way, the stack is memory that they may use.
@@ -190,8 +191,10 @@ pub unsafe fn put_back_deep(kept: &KeptDeep) {
 }
 
 /// Clears the stack below the caller's frame, where it matters.
+#[inline(never)]
 pub fn clear() {
-    if is_scanned() {
+    let here = 0_u8;
+    if is_scanned() || is_in_handler((&raw const here).addr()) {
         clear_below();
     }
 }
@@ -209,6 +212,9 @@ const CLEARED_FOR_HANDLER: usize = 128 << 10;
 static START: AtomicUsize = AtomicUsize::new(0);
 static ROOM: AtomicUsize = AtomicUsize::new(0);
 
+/// Bytes of the stack of the process that may lie above where the library begins: a server's own frames begin there, too.
+const ABOVE: usize = 64 << 10;
+
 /// Takes down where the stack of the process is. Called on it.
 pub fn find() {
     let here = 0_u8;
@@ -219,22 +225,65 @@ pub fn find() {
         // What lies above here is small; it is taken for a quarter.
         limit.rlim_cur.min(MOST_ROOM) / 4 * 3
     };
-    START.store((&raw const here).addr(), Ordering::Relaxed);
+    START.store((&raw const here).addr() + ABOVE, Ordering::Relaxed);
     ROOM.store(room as usize, Ordering::Relaxed);
 }
 
 /// Bytes of a stack that are taken to be there where it has no limit.
 const MOST_ROOM: libc::rlim_t = 8 << 20;
 
-/// Clears the stack below the caller's frame, where it is that of the process and has room for it: those of threads, fibres and
-/// alternate ones may be small.
+/// Frame below which a handler of a signal runs on the stack of the process, of several the outermost; 0 for none.
+static HANDLER_BELOW: AtomicUsize = AtomicUsize::new(0);
+
+/// The outermost handler of a signal on the stack of the process, or none.
+pub struct Handler(Option<usize>);
+
+/// How far below the start of the stack of the process this is, if it is there.
+fn depth(address: usize) -> Option<usize> {
+    let depth = START.load(Ordering::Relaxed).wrapping_sub(address);
+    (depth < ROOM.load(Ordering::Relaxed)).then_some(depth)
+}
+
+/// Clears the stack below the caller's frame for a handler of a signal, and has its hooks leave zeros, where it is that of the process and
+/// has room for it: those of threads, fibres and alternate ones may be small.
 #[inline(never)]
-pub fn clear_for_handler() {
-    let here = 0_u8;
-    let depth = START.load(Ordering::Relaxed).wrapping_sub((&raw const here).addr());
-    if depth.saturating_add(CLEARED_FOR_HANDLER) < ROOM.load(Ordering::Relaxed) {
-        clear_deep();
+pub fn begin_handler() -> Handler {
+    let marker = 0_u8;
+    let here = (&raw const marker).addr();
+    if depth(here).is_none_or(|depth| depth + CLEARED_FOR_HANDLER >= ROOM.load(Ordering::Relaxed)) {
+        return Handler(None);
     }
+    clear_deep();
+    if is_in_handler(here) {
+        return Handler(None);
+    }
+    HANDLER_BELOW.store(here, Ordering::Relaxed);
+    APART.fetch_or(HANDLED, Ordering::Relaxed);
+    Handler(Some(here))
+}
+
+/// The handler has returned.
+pub fn end_handler(handler: &Handler) {
+    if handler.0.is_some_and(|frame| HANDLER_BELOW.load(Ordering::Relaxed) == frame) {
+        forget_handler();
+    }
+}
+
+fn forget_handler() {
+    HANDLER_BELOW.store(0, Ordering::Relaxed);
+    APART.fetch_and(!HANDLED, Ordering::Relaxed);
+}
+
+/// True for a frame of the stack of the process that a handler has called. A frame above the handler's says that it has jumped out.
+fn is_in_handler(frame: usize) -> bool {
+    if APART.load(Ordering::Relaxed) & HANDLED == 0 || depth(frame).is_none() {
+        return false;
+    }
+    let is_below = frame < HANDLER_BELOW.load(Ordering::Relaxed);
+    if !is_below {
+        forget_handler();
+    }
+    is_below
 }
 
 #[inline(never)]

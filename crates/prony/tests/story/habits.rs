@@ -231,6 +231,18 @@ fn handlers_of_signals_run_as_posix_has_it() {
 }
 
 #[test]
+fn what_a_handler_has_never_written_is_sent_as_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("handler-stack");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "handler_stack.c", &[]), address.port().to_string()];
+    let (recording, demo) = recorded(&scratch, address, command, &[]);
+    assert!(recording.said.contains("handled"), "{recording}");
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    replay(&scratch, &demo, &["--explain"], &[]).assert_identical();
+}
+
+#[test]
 fn a_server_in_a_sandbox_of_its_own_is_not_ended_for_what_the_recorder_calls() {
     let _turn = Turn::take();
     for how in ["prctl", "seccomp"] {
