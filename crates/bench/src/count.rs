@@ -55,7 +55,7 @@ pub struct CountOptions {
     pub events: bool,
     /// Count what functions call with them, too.
     pub inclusive: bool,
-    /// What counts. What simulates caches, or follows calls, is always Callgrind.
+    /// What counts. What simulates caches is always Callgrind.
     pub by: CountBy,
 }
 
@@ -81,8 +81,8 @@ pub struct CountedBuild {
     pub not_counted: u64,
     /// Hooked calls of the server by name, one list for each of its replays.
     pub calls: Vec<Vec<CallCount>>,
-    /// Instructions of each function with all that it calls, one for each of its replays; empty where that was not requested. What code
-    /// that is not counted runs for a function, such as the loader, is in its count.
+    /// Instructions of each function with all that it calls, one for each of its replays; empty where that was not requested. Callgrind's
+    /// have what code that is not counted runs for a function, such as the loader.
     pub inclusive: Vec<FunctionCounts>,
     /// Each frame by itself, where that was requested and the demo has frames.
     pub frames: Option<CountedFrames>,
@@ -306,7 +306,7 @@ pub fn count(
     let files: Vec<&Path> = programs.iter().map(|program| program.as_deref().unwrap_or(Path::new(""))).collect();
     let tool = match options.by {
         CountBy::Kernel(event) => Tool::kernel(event).map_err(|error| CountError::NoEvent { event, error })?,
-        CountBy::Fastest if !options.events && !options.inclusive => Tool::build(&files),
+        CountBy::Fastest if !options.events => Tool::build(&files),
         CountBy::Fastest | CountBy::Callgrind => Tool::callgrind(),
     };
     let mut report = CountReport { builds: Vec::new(), frames: 0, counter: tool.counter().clone() };
@@ -439,7 +439,7 @@ impl OneBuild<'_> {
             return ToolOptions { collects, ..ToolOptions::default() };
         }
         ToolOptions {
-            command: tool.command(directory).into_iter().chain(flags(options)).collect(),
+            command: tool.command(directory, options.inclusive).into_iter().chain(simulation(options)).collect(),
             collects: if options.frames { Collects::Frames } else { Collects::Server },
             timed: false,
             writes_to: Some(directory.to_owned()),
@@ -502,13 +502,13 @@ impl OneBuild<'_> {
     }
 }
 
-/// Flags of Callgrind for what is requested beside instructions.
-fn flags(options: &CountOptions) -> Vec<OsString> {
-    // Calls of a function inside itself are set apart from those from outside.
-    let recursions = options.inclusive.then(|| "--separate-recs=2".into());
+/// Flags with which Callgrind simulates caches, if it is to.
+fn simulation(options: &CountOptions) -> Vec<OsString> {
+    if !options.events {
+        return Vec::new();
+    }
     let simulated = ["--cache-sim=yes", "--branch-sim=yes"].map(OsString::from).into_iter();
-    let simulated = simulated.chain(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag())));
-    recursions.into_iter().chain(simulated.filter(|_| options.events)).collect()
+    simulated.chain(SIMULATED_CACHES.map(|cache| OsString::from(cache.flag()))).collect()
 }
 
 #[cfg(test)]

@@ -132,8 +132,8 @@ impl Tool {
     }
 
     /// Words that stand before the command of a server. Names stay as they stand in the objects. It writes `PID.out` into `output`, all
-    /// parts of a process in one file.
-    pub(super) fn command(&self, output: &Path) -> Vec<OsString> {
+    /// parts of a process in one file. `inclusive`: what functions call is counted with them, too.
+    pub(super) fn command(&self, output: &Path, inclusive: bool) -> Vec<OsString> {
         let flags = ["-q", "--trace-children=yes", "--demangle=no", "--combine-dumps=yes"];
         let mut words: Vec<OsString> = match &self.directory {
             Some(directory) => ["env".into(), library_variable(directory.path()), "valgrind".into()].into(),
@@ -144,6 +144,9 @@ impl Tool {
         // prony's own tool sees when code is made writable.
         words.extend((name != NAME).then_some("--smc-check=all".into()));
         words.extend(flags.map(OsString::from));
+        // Callgrind sets calls of a function inside itself apart from those from outside.
+        let of_calls = if name == NAME { "--inclusive=yes" } else { "--separate-recs=2" };
+        words.extend(inclusive.then_some(of_calls.into()));
         words.push(format!("--callgrind-out-file={}", output.join("%p.out").display()).into());
         words
     }

@@ -19,7 +19,7 @@ Examples:
   prony count match.demo --fail-above 0.5% ./old ./new
 
 Each build replays the demo several times under valgrind, with a tool of prony's own that is built for it with `cc`; where that fails,
-and with --inclusive or --events, it is Callgrind, which is slower. Instructions of the program and its libraries are counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
+and with --events, it is Callgrind, which is slower. Instructions of the program and its libraries are counted, by function; those of prony's library and what it calls, of the loader and of generated code are not. Replays do the same
 work, so most counts repeat to the last digit on any machine, under any load; what varies by itself is shown, and is no difference.
 Calls of hooked functions of the C library are counted by name, with the bytes that they move.
 

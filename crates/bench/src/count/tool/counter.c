@@ -3,6 +3,7 @@
  * Callgrind counts as well, and follows calls and returns on top, which takes ten times as long. Here each block of code adds the
  * number of its instructions to the counter of its function, in line. The tool answers three requests of Callgrind (callgrind.h:
  * toggle collecting, zero, dump) and writes its format, without calls and lines; a function is that in which a block begins.
+ * With --inclusive it follows functions from where they are entered to where they return, and writes what they called as one call.
  *
  * C, because a tool is linked with Valgrind's core, whose interface is C with variable arguments. The core comes from the package of
  * the Valgrind that runs it: its headers and libraries are of one version. */
@@ -61,6 +62,7 @@ typedef struct Object {
     struct Object *next;
     HChar *name;
     UInt number;
+    Bool counts; /* for the functions that call into it */
     Bool is_named; /* in the file that is being written */
 } Object;
 
@@ -69,6 +71,10 @@ typedef struct Function {
     Object *object;
     HChar *name;
     ULong *count;
+    ULong inclusive; /* counted of it and all that it called, once it has returned */
+    UInt *active;    /* its calls within each other that have not returned, by thread */
+    UInt active_room;
+    Bool is_added; /* what its calls under way have cost so far */
     UInt number;
     Bool is_named; /* in the file that is being written */
 } Function;
@@ -91,6 +97,14 @@ static Chunk *first_chunk = NULL;
 static Chunk *last_chunk = NULL;
 static UInt functions_made = 0;
 
+/* True for the program and its libraries; prony's library has no file. */
+static Bool is_counted(const HChar *object)
+{
+    const HChar *slash = VG_(strrchr)(object, '/');
+    const HChar *name = slash ? slash + 1 : object;
+    return !VG_STREQ(object, "???") && !VG_STREQN(8, name, "ld-linux") && !VG_STREQN(10, name, "vgpreload_");
+}
+
 static Object *object_named(const HChar *name)
 {
     Object *object;
@@ -100,6 +114,7 @@ static Object *object_named(const HChar *name)
     object = VG_(malloc)("prony.object", sizeof *object);
     object->name = VG_(strdup)("prony.object.name", name);
     object->number = ++objects_made;
+    object->counts = is_counted(name);
     object->is_named = False;
     object->next = objects;
     objects = object;
@@ -226,29 +241,129 @@ static Function *function_at(Addr addr)
     return function_named(object, address);
 }
 
+/* True where a function begins. */
+static Bool is_entry(Addr addr)
+{
+    const DiEpoch epoch = VG_(current_DiEpoch)();
+    const HChar *name;
+    if (VG_(DebugInfo_sect_kind)(NULL, addr) == Vg_SectPLT)
+        return False;
+    if (VG_(get_fnname)(epoch, addr, &name))
+        return VG_(get_fnname_if_entry)(epoch, addr, &name);
+    return unwound_start(addr) == addr && unwound_start(addr + 1) == addr;
+}
+
 /*--- What is collected, by thread and by handler of a signal ---*/
 
 #define LEVELS 63
+
+/* A function that was entered and has not returned. */
+typedef struct {
+    Function *function;
+    Addr stack;  /* its stack pointer where it was entered */
+    ULong begun; /* what its thread had collected by then */
+} Call;
 
 typedef struct {
     ULong collects;          /* bit 0: what runs now; bit N: what the Nth handler from here interrupted */
     UInt levels;             /* handlers that run */
     Addr interrupted[LEVELS]; /* stack pointers where they came */
+    UInt calls_below[LEVELS]; /* calls that they interrupted */
+    Call *calls;
+    UInt calls_used, calls_room;
+    ULong collected; /* while another thread runs */
 } Thread;
 
 static Thread *threads;
 /* All ones while the running thread's instructions are collected, else 0. */
 static ULong mask = ~0ULL;
+/* The running thread, and what it has collected, where calls are followed. */
+static ThreadId running = 0;
+static ULong collected = 0;
+static Bool is_inclusive = False;
 
 static void show(ThreadId thread)
 {
     mask = threads[thread].collects & 1 ? ~0ULL : 0;
+    if (thread != running) {
+        threads[running].collected = collected;
+        collected = threads[thread].collected;
+        running = thread;
+    }
 }
 
-static void begin_thread(Thread *thread)
+static ULong collected_by(ThreadId thread)
 {
-    thread->collects = 1;
-    thread->levels = 0;
+    return thread == running ? collected : threads[thread].collected;
+}
+
+/* Adds what the thread has collected since the call began. */
+static void add_call(ThreadId thread, Call *call)
+{
+    const ULong now = collected_by(thread);
+    call->function->inclusive += now - call->begun;
+    call->begun = now;
+}
+
+/* The calls of a thread return until so many are left. */
+static void leave_calls(ThreadId id, UInt left)
+{
+    Thread *thread = &threads[id];
+    while (thread->calls_used > left) {
+        Call *call = &thread->calls[--thread->calls_used];
+        if (--call->function->active[id] == 0)
+            add_call(id, call);
+    }
+}
+
+/* Calls of the running handler, or of the thread where none runs, whose stack lies below this one have returned, or were jumped out of. */
+static void leave_below(Addr stack)
+{
+    const Thread *thread = &threads[running];
+    const UInt least = thread->levels > 0 ? thread->calls_below[thread->levels - 1] : 0;
+    UInt left = thread->calls_used;
+    while (left > least && thread->calls[left - 1].stack < stack)
+        left--;
+    leave_calls(running, left);
+}
+
+/* The running thread enters a function. One that jumps to another one returns with it, and a loop may lead to where a function begins. */
+static VG_REGPARM(2) void enter(Function *function, Addr stack)
+{
+    Thread *thread = &threads[running];
+    UInt at;
+    leave_below(stack);
+    for (at = thread->calls_used; at > 0 && thread->calls[at - 1].stack == stack; at--)
+        if (thread->calls[at - 1].function == function)
+            return;
+    if (thread->calls_used == thread->calls_room) {
+        thread->calls_room = thread->calls_room ? 2 * thread->calls_room : 64;
+        thread->calls = VG_(realloc)("prony.calls", thread->calls, thread->calls_room * sizeof *thread->calls);
+    }
+    if (running >= function->active_room) {
+        const UInt before = function->active_room;
+        function->active_room = running + 1;
+        function->active = VG_(realloc)("prony.active", function->active, function->active_room * sizeof(UInt));
+        VG_(memset)(function->active + before, 0, (function->active_room - before) * sizeof(UInt));
+    }
+    function->active[running]++;
+    thread->calls[thread->calls_used++] = (Call){ function, stack, collected };
+}
+
+/* A function has returned: its stack pointer is behind the address to which it did, where that lies on the stack. */
+static VG_REGPARM(1) void leave(Addr stack)
+{
+#if defined(VGA_arm64)
+    stack++;
+#endif
+    leave_below(stack);
+}
+
+static void begin_thread(ThreadId id)
+{
+    leave_calls(id, 0);
+    threads[id].collects = 1;
+    threads[id].levels = 0;
 }
 
 static void on_run(ThreadId thread, ULong blocks)
@@ -258,13 +373,15 @@ static void on_run(ThreadId thread, ULong blocks)
 
 static void on_exit(ThreadId thread)
 {
-    begin_thread(&threads[thread]);
+    begin_thread(thread);
 }
 
-static void leave_handler(Thread *thread)
+static void leave_handler(ThreadId id)
 {
+    Thread *thread = &threads[id];
     thread->levels--;
     thread->collects >>= 1;
+    leave_calls(id, thread->calls_below[thread->levels]);
 }
 
 /* A handler that jumps out does not return. The stack is then above the place where it came. */
@@ -276,7 +393,7 @@ static void leave_handlers_jumped_out_of(ThreadId id)
     if (stack - other < VG_(thread_get_altstack_size)(id))
         return;
     while (thread->levels > 0 && stack > thread->interrupted[thread->levels - 1])
-        leave_handler(thread);
+        leave_handler(id);
 }
 
 static void on_signal(ThreadId id, Int signal, Bool other_stack)
@@ -284,6 +401,7 @@ static void on_signal(ThreadId id, Int signal, Bool other_stack)
     Thread *thread = &threads[id];
     leave_handlers_jumped_out_of(id);
     if (thread->levels < LEVELS) {
+        thread->calls_below[thread->levels] = thread->calls_used;
         thread->interrupted[thread->levels++] = VG_(get_SP)(id);
         thread->collects = thread->collects << 1 | 1;
     }
@@ -292,9 +410,8 @@ static void on_signal(ThreadId id, Int signal, Bool other_stack)
 
 static void on_signal_handled(ThreadId id, Int signal)
 {
-    Thread *thread = &threads[id];
-    if (thread->levels > 0)
-        leave_handler(thread);
+    if (threads[id].levels > 0)
+        leave_handler(id);
     show(id);
 }
 
@@ -421,17 +538,40 @@ static void begin_file(void)
     parts = 0;
 }
 
+/* Functions that have not returned have cost something already: of those within each other, the outermost. */
+static void add_calls_under_way(void)
+{
+    ThreadId id;
+    UInt at;
+    for (id = 0; id < VG_N_THREADS; id++) {
+        const Thread *thread = &threads[id];
+        for (at = 0; at < thread->calls_used; at++) {
+            if (!thread->calls[at].function->is_added)
+                add_call(id, &thread->calls[at]);
+            thread->calls[at].function->is_added = True;
+        }
+        for (at = 0; at < thread->calls_used; at++)
+            thread->calls[at].function->is_added = False;
+    }
+}
+
 static void zero(void)
 {
     Chunk *chunk;
-    for (chunk = first_chunk; chunk; chunk = chunk->next)
+    UInt at;
+    add_calls_under_way();
+    for (chunk = first_chunk; chunk; chunk = chunk->next) {
         VG_(memset)(chunk->counts, 0, sizeof chunk->counts);
+        for (at = 0; at < chunk->used; at++)
+            chunk->functions[at].inclusive = 0;
+    }
 }
 
 static void dump(void)
 {
     const Object *object = NULL;
     Chunk *chunk;
+    add_calls_under_way();
     if (parts == 0)
         put("# callgrind format\nversion: 1\ncreator: prony\npositions: line\nevents: Ir\n");
     put("\npart: ");
@@ -441,7 +581,8 @@ static void dump(void)
         UInt at;
         for (at = 0; at < chunk->used; at++) {
             Function *function = &chunk->functions[at];
-            if (chunk->counts[at] == 0)
+            const ULong own = chunk->counts[at];
+            if (own == 0 && function->inclusive == 0)
                 continue;
             if (function->object != object) {
                 put_name("ob", function->object->number, function->object->name, &function->object->is_named);
@@ -449,9 +590,15 @@ static void dump(void)
             }
             put_name("fn", function->number, function->name, &function->is_named);
             put("0 ");
-            put_number(chunk->counts[at]);
+            put_number(own);
             put("\n");
+            if (function->inclusive > own) {
+                put("calls=1 0\n0 ");
+                put_number(function->inclusive - own);
+                put("\n");
+            }
             chunk->counts[at] = 0;
+            function->inclusive = 0;
         }
     }
 }
@@ -461,7 +608,7 @@ static void on_fork(ThreadId forked)
     ThreadId other;
     for (other = 0; other < VG_N_THREADS; other++)
         if (other != forked)
-            begin_thread(&threads[other]);
+            begin_thread(other);
     begin_file();
 }
 
@@ -513,6 +660,38 @@ static void put_addition(IRSB *block, ULong *counter, UInt instructions)
     addStmtToIRSB(block, IRStmt_Store(ENDNESS, place, IRExpr_RdTmp(after)));
 }
 
+/* The stack pointer as it is here, for a function of the tool. */
+static IRExpr *put_stack_pointer(IRSB *block, const VexGuestLayout *layout, IRType word)
+{
+    IRTemp made = newIRTemp(block->tyenv, word);
+    addStmtToIRSB(block, IRStmt_WrTmp(made, IRExpr_Get(layout->offset_SP, word)));
+    return IRExpr_RdTmp(made);
+}
+
+/* The block begins where its function does. */
+static void put_enter(IRSB *block, Function *function, const VexGuestLayout *layout, IRType word)
+{
+    IRExpr **arguments = mkIRExprVec_2(mkIRExpr_HWord((HWord)function), put_stack_pointer(block, layout, word));
+    addStmtToIRSB(
+        block, IRStmt_Dirty(unsafeIRDirty_0_N(2, "enter", VG_(fnptr_to_fnentry)(&enter), arguments)));
+}
+
+/* The block ends with a return. */
+static void put_leave(IRSB *block, const VexGuestLayout *layout, IRType word)
+{
+    IRExpr **arguments = mkIRExprVec_1(put_stack_pointer(block, layout, word));
+    addStmtToIRSB(
+        block, IRStmt_Dirty(unsafeIRDirty_0_N(1, "leave", VG_(fnptr_to_fnentry)(&leave), arguments)));
+}
+
+/* Counts instructions for their function, and for those that called it. */
+static void put_count(IRSB *block, Function *function, UInt instructions)
+{
+    put_addition(block, function->count, instructions);
+    if (is_inclusive && function->object->counts)
+        put_addition(block, &collected, instructions);
+}
+
 /* A block is left at each of its exits, and counts what it ran up to there. */
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *extents,
                         const VexArchInfo *arch, IRType guest_word, IRType host_word)
@@ -526,17 +705,22 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
         if (!statement || statement->tag == Ist_NoOp)
             continue;
         if (statement->tag == Ist_IMark) {
-            if (!function)
+            if (!function) {
                 function = function_at(statement->Ist.IMark.addr);
+                if (is_inclusive && is_entry(statement->Ist.IMark.addr))
+                    put_enter(out, function, layout, guest_word);
+            }
             instructions++;
         } else if (statement->tag == Ist_Exit && instructions > 0) {
-            put_addition(out, function->count, instructions);
+            put_count(out, function, instructions);
             instructions = 0;
         }
         addStmtToIRSB(out, statement);
     }
     if (instructions > 0)
-        put_addition(out, function->count, instructions);
+        put_count(out, function, instructions);
+    if (is_inclusive && in->jumpkind == Ijk_Ret)
+        put_leave(out, layout, guest_word);
     return out;
 }
 
@@ -544,12 +728,14 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 static Bool on_option(const HChar *option)
 {
     Bool is_one_file;
-    return VG_STR_CLO(option, "--callgrind-out-file", file_name) || VG_BOOL_CLO(option, "--combine-dumps", is_one_file);
+    return VG_STR_CLO(option, "--callgrind-out-file", file_name) || VG_BOOL_CLO(option, "--combine-dumps", is_one_file) ||
+           VG_BOOL_CLO(option, "--inclusive", is_inclusive);
 }
 
 static void print_usage(void)
 {
-    VG_(printf)("    --callgrind-out-file=FILE   the file of each process; %%p is its number\n");
+    VG_(printf)("    --callgrind-out-file=FILE   the file of each process; %%p is its number\n"
+                "    --inclusive=no|yes          count what functions call with them, too [no]\n");
 }
 
 static void print_debug_usage(void)
@@ -563,7 +749,7 @@ static void begin(void)
         VG_(fmsg_bad_option)("--callgrind-out-file", "it is needed\n");
     threads = VG_(calloc)("prony.threads", VG_N_THREADS, sizeof *threads);
     for (thread = 0; thread < VG_N_THREADS; thread++)
-        begin_thread(&threads[thread]);
+        begin_thread(thread);
     VG_(atfork)(NULL, NULL, on_fork);
     begin_file();
 }
