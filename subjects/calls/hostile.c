@@ -16,7 +16,7 @@
 
 /* As in crates/preload/src/channel.rs. */
 #define CHANNEL_FD 1000
-#define CONTROL ((uint32_t *)0x200000000000)
+#define CONTROL ((uint32_t *)0x7e8000000000)
 #define CONTROL_BYTES (4 << 20)
 #define PAGE 4096
 

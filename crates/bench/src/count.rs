@@ -232,8 +232,14 @@ impl CountComparison {
     /// Compares what functions of two builds run with all that they call; `None` where that was not counted. A total says nothing there.
     pub fn inclusive(a: &CountedBuild, b: &CountedBuild) -> Option<CountComparison> {
         let replays = [a, b].map(|build| build.inclusive.iter().collect::<Vec<_>>());
-        let are_counted = replays.iter().all(|replays| !replays.is_empty());
-        are_counted.then(|| CountComparison::over(replays.each_ref().map(Vec::as_slice)))
+        if replays.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let mut compared = CountComparison::over(replays.each_ref().map(Vec::as_slice));
+        // Those on the path to what differs have its difference, each above what it calls.
+        let order = |change: &FunctionChange| (change.difference().unsigned_abs(), change.counts[0].min);
+        compared.differing.sort_by_key(|change| std::cmp::Reverse(order(change)));
+        Some(compared)
     }
 
     /// Compares the counts of several replays of two builds.

@@ -1,5 +1,9 @@
 //! Fixed addresses at which the library maps memory that it shares with the process outside, far from the loader, the
 //! heap and the stacks, so that a recorded and a replayed server see the same ones.
+//!
+//! Of 64 bits they lie where ThreadSanitizer and MemorySanitizer of GCC 12 and clang 14 leave a program its mappings, on x86-64 from
+//! 0x7e80_0000_0000 on: below it they keep what they know of memory. Mappings of the server grow downwards from 0x7fff_f7ff_f000, and
+//! have a terabyte before they come here; the kernel then passes over what lies here.
 
 pub use chosen::*;
 use prony_channel as channel;
@@ -7,19 +11,19 @@ use prony_channel as channel;
 #[cfg(target_pointer_width = "64")]
 mod chosen {
     /// The control area, and behind it the rings.
-    pub const CONTROL: usize = 0x2000_0000_0000;
+    pub const CONTROL: usize = 0x7e80_0000_0000;
     /// The tape of a replay, or the windows that move over it.
-    pub const TAPE: usize = 0x2100_0000_0000;
+    pub const TAPE: usize = 0x7e90_0000_0000;
     /// End of the addresses that windows may have.
     pub const TAPE_END: usize = FRAMES;
     /// Address of the list of frame times.
-    pub const FRAMES: usize = 0x2200_0000_0000;
+    pub const FRAMES: usize = 0x7ed0_0000_0000;
     /// The table of epoll registrations.
-    pub const EPOLL: usize = 0x2300_0000_0000;
+    pub const EPOLL: usize = 0x7ee0_0000_0000;
     /// The turns of the process, where the tape is not mapped whole.
-    pub const TURNS: usize = 0x2400_0000_0000;
+    pub const TURNS: usize = 0x7ef0_0000_0000;
     /// What hooks keep of stacks, where a debugger will look at those.
-    pub const STACKS: Option<usize> = Some(0x2500_0000_0000);
+    pub const STACKS: Option<usize> = Some(0x7f00_0000_0000);
     /// Bytes of a ring of this process.
     pub const RING_BYTES: usize = super::channel::RING_BYTES;
 }

@@ -296,7 +296,8 @@ pub unsafe fn send_for_later(thread: *mut Thread, signal: c_int, info: *mut sigi
     }
 }
 
-/// Sends a signal to the calling thread, whose handler has run when this returns; false if the kernel has no room for it.
+/// Sends a signal to the calling thread, whose handler has run when this returns; false if the kernel has no room for it, or the runtime of
+/// a sanitizer, which stands between the kernel and the handler, keeps it for a call that it knows.
 unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo_t, mask: Option<u64>) -> bool {
     // SAFETY: the caller passes the calling thread's block, and details of a signal whose handler is installed.
     unsafe {
@@ -324,8 +325,8 @@ unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo
                 }
             }
         }
-        (*thread).released = 0;
-        sent
+        let was_kept = replace(&mut (*thread).released, 0) == signal;
+        sent && !was_kept
     }
 }
 

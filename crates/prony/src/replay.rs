@@ -281,8 +281,7 @@ pub fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
              table in docs/guide/tools.md",
         ),
         ReplayError::NotAttached(_) => cannot().hint(
-            "start the build without prony first: a file or a library \
-                                                      may be missing",
+            "start the build without prony first: a file or a library may be missing; --show-output shows what it says",
         ),
         ReplayError::State(StateError::TooLarge { .. } | StateError::TooMany { .. }) => {
             cannot().hint("raise the limit with --max-state if you trust the demo")

@@ -205,7 +205,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     let program = Program::find(&options.command, &cwd, std::env::var_os("PATH").as_deref())?;
     let state = state::directories(&options.state)?;
     let named = options.exclude_objects.iter().map(|name| name.as_bytes());
-    let excluded: Vec<&[u8]> = library::EXCLUDED.iter().map(|name| name.as_bytes()).chain(named).collect();
+    let excluded: Vec<&[u8]> =
+        library::EXCLUDED.iter().chain(&library::SANITIZERS).map(|name| name.as_bytes()).chain(named).collect();
     let header = header_of(options, &program, &environment, &cwd, &state, &excluded);
 
     let partial = partial::path_of(&options.output);

@@ -30,7 +30,7 @@ use crate::server::facts::flags_lacking;
 use crate::server::inheritance::Inheritance;
 use crate::server::launch::EBADF;
 use crate::server::launch::Launched;
-use crate::server::library::Libraries;
+use crate::server::library::{Libraries, SANITIZERS};
 use crate::server::program::{self, Program};
 use crate::server::tool::{Tool, ToolOptions};
 use crate::verdict::cause;
@@ -459,7 +459,9 @@ impl<'a> Replayer<'a> {
             return Ok(report);
         }
         let excluded = demo.header().excluded_objects.clone();
-        let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
+        let sanitizers = SANITIZERS.iter().map(|name| name.as_bytes());
+        let sanitizers = sanitizers.filter(|name| excluded.iter().all(|known| known != name));
+        let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).chain(sanitizers).collect();
         let unsearched = unsearched_names(demo, &program.path);
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
         let printed = match options.explain && !options.show_output {

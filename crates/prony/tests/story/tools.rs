@@ -147,6 +147,34 @@ fn a_build_with_a_sanitizer_names_the_read_of_freed_memory() {
 }
 
 #[test]
+fn a_build_with_thread_sanitizer_replays_what_others_recorded_and_is_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("tools-threads");
+    let address = free_address();
+    let port = address.port().to_string();
+    let record = |flags: &[&str]| {
+        let build = compiled(&scratch, "raced.c", flags);
+        record(&scratch, &Server::new([build.as_str(), &port]), |stop| ask_for(10, address, stop));
+        build
+    };
+    let plain = record(&["-g"]);
+    let checked = compiled(&scratch, "raced.c", &["-g", "-fsanitize=thread"]);
+    let replay = |build: &str| scratch.prony(&["replay", "story.demo", "--show-output", "--", build, &port]);
+    let found = replay(&checked);
+    // The runtime keeps SIGTERM for a call of the server, and the handler has run all the same.
+    assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    assert!(found.stderr.contains("data race") && found.stderr.contains("count_one"), "{found:?}");
+
+    fs::remove_file(scratch.file("story.demo")).expect("it is there");
+    let recorded = record(&["-g", "-fsanitize=thread"]);
+    assert_eq!(recorded, checked);
+    for build in [&plain, &checked] {
+        let found = replay(build);
+        assert!(found.stdout.contains("story.demo: identical"), "{found:?}");
+    }
+}
+
+#[test]
 fn a_tool_that_does_not_start_the_server_is_named() {
     let _turn = Turn::take();
     let scratch = Scratch::new("tools-none");

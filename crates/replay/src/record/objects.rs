@@ -58,8 +58,11 @@ impl Recording {
         self.objects.unsearched.dedup();
         let mut raw_calls = false;
         if !request.loaded {
-            // What was not searched may make some.
-            let makes = |object: &Loaded| searched.get(object.path.as_path()).is_none_or(|found| found.raw_calls);
+            // What was not searched may make some. Those of a runtime of a sanitizer are not the server's, and it changes masks.
+            let makes = |object: &Loaded| {
+                let found = searched.get(object.path.as_path());
+                found.is_none_or(|found| found.raw_calls && !(found.sanitizer && is_excluded(&object.path, &excluded)))
+            };
             raw_calls = found.iter().any(|object| !is_ordinary(&object.path) && makes(object));
             // Its calls cannot be distinguished from those of the server, and some of its threads are none of libc's.
             if let Some(path) = found

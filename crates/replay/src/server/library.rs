@@ -49,7 +49,9 @@ impl Libraries {
     }
 }
 
-/// Objects that read clocks or wait on their own account: allocators with a thread of their own
-/// and the runtimes of sanitizers. Their calls are not the server's.
-pub(crate) const EXCLUDED: [&str; 8] =
-    ["libjemalloc", "libtcmalloc", "libmimalloc", "libasan", "libtsan", "libubsan", "liblsan", "libprofiler"];
+/// Objects that read clocks or wait on their own account: allocators with a thread of their own, and a profiler. Their calls are not
+/// the server's.
+pub(crate) const EXCLUDED: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libprofiler"];
+
+/// Runtimes of sanitizers, of GCC and of clang. Neither are their calls, in a replay of any demo.
+pub(crate) const SANITIZERS: [&str; 5] = ["libasan", "libtsan", "libubsan", "liblsan", "libclang_rt."];

@@ -5,7 +5,7 @@ KEPT = ("rip", "rsp", "rbx", "rbp", "r12", "r13", "r14", "r15")
 # Bytes below the stack pointer that a function may use (System V ABI for x86-64, 3.2.2).
 RED_ZONE = 128
 # Addresses at which the library maps what it shares with the process outside (`addresses.rs` of the library).
-OWN = range(0x200000000000, 0x300000000000)
+OWN = range(0x7E8000000000, 0x7F1000000000)
 # The control block of a thread, which glibc 2.36 keeps behind the thread pointer: ids of the kernel, the CPU, random numbers.
 CONTROL_BLOCK = 0xA00
 # Places of random numbers in it (tcbhead_t): the canary of stacks, and the key of pointers.
