@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use prony_bench::Report;
+use prony_bench::{OneSided, Report};
+use prony_profile::Feedback;
 use prony_stats::judge::{Outcome, Reason};
 use prony_stats::samples::{Benchmark, Better};
 use prony_stats::single_sample::TooFew;
 use prony_stats::{Interval, Metric, Verdict};
-use prony_text::{Quantity, count, duration};
+use prony_text::{Quantity, Untrusted, count, duration};
 
 use crate::change::{self, change, found};
 use crate::study::sentences::Tone;
@@ -187,4 +188,15 @@ pub fn tone(verdict: Verdict) -> Tone {
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+/// Only one of two builds was made with a profile, or counts what it runs.
+pub fn one_sided(OneSided { names, feedback }: &OneSided) -> String {
+    let does = |feedback: Option<Feedback>| match feedback {
+        Some(Feedback::Used) => "was optimised by a profile (-fprofile-use)",
+        Some(Feedback::Collected) => "counts what it runs (-fprofile-generate, --coverage)",
+        None => "says nothing of either",
+    };
+    let [a, b] = names.each_ref().map(|name| format!("`{}`", Untrusted::new(name)));
+    let [does_a, does_b] = feedback.map(does);
+    format!("{a} {does_a}, and {b} {does_b}: what differs may be that, and not the code")
 }

@@ -246,6 +246,9 @@ fn a_profile_on_one_side_is_named() {
     let warning =
         "warning: `./a` says nothing of either, and `./b` counts what it runs (-fprofile-generate, --coverage): ";
     assert!(answer.stderr.contains(warning), "{answer:?}");
+    let answer = scratch.prony(&["bench", "--runs", "2", "--json", "./a", "./b"]).json();
+    let warnings = answer["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+    assert!(warnings.into_iter().any(|text| text.starts_with("`./a` says nothing of either")), "{answer}");
     let same = scratch.prony(&["bench", "--runs", "2", "./b", "./b"]);
     assert!(!same.stderr.contains("counts what it runs"), "{same:?}");
 }

@@ -210,7 +210,8 @@ fn two_builds_are_compared_under_a_tool_and_the_times_are_said_to_be_the_tools()
         let own = ["bench", "--demo", "story.demo", "--under", "env PRONY_TEST=1", "--runs", "2"];
         scratch.prony(&[&own, flags, &[command.as_str(), command.as_str()]].concat())
     };
-    let found = bench(&[]);
+    let found = bench(&["--export-markdown", "table.md"]);
+    assert!(scratch.read("table.md").contains("times are those of the tool and the build together"));
     assert!(
         found.stdout.contains("  under `env PRONY_TEST=1`: times are those of the tool and the build"),
         "{found:?}"

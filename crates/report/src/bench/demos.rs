@@ -3,7 +3,7 @@
 use prony_bench::{DemoEnded, DemoOptions, DemoReport, Demos, FrameKind, JudgedFrames, OnDemo, UntilDivergence};
 use prony_replay::ReplayReport;
 use prony_stats::{Metric, Verdict};
-use prony_text::{Quantity, Table, count, plain, thousands, without_error_numbers};
+use prony_text::{Quantity, Table, count, plain, printable_line, thousands, without_error_numbers};
 
 use super::table::RowVerdict;
 use crate::change::{self, change};
@@ -177,9 +177,19 @@ pub fn table(names: [String; 2], demos: &Demos, shown: fn(&str) -> String) -> Ta
 
 /// What the table says of errors.
 pub fn basis(demos: &Demos) -> String {
+    let under = demos.all.first().and_then(|one| under_tool(&one.options)).map(|under| format!("; {under}"));
     format!(
-        "CPU time per frame; same: within {}; probability of any false alarm: at most {} %",
+        "CPU time per frame; same: within {}; probability of any false alarm: at most {} %{}",
         change::margin(demos.margin),
-        plain(demos.alpha * 100.0)
+        plain(demos.alpha * 100.0),
+        under.unwrap_or_default()
     )
+}
+
+/// The tool that started the builds, if one did.
+pub fn under_tool(options: &DemoOptions) -> Option<String> {
+    let words = options.demo.under.iter().map(|word| printable_line(&word.to_string_lossy()).to_string());
+    let words: Vec<String> = words.collect();
+    let times = "times are those of the tool and the build together";
+    (!words.is_empty()).then(|| format!("under `{}`: {times}", words.join(" ")))
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::bench::throughput::Throughput;
 use crate::change::to_percent;
 use crate::json::limits::shares::WorkloadRate;
-use crate::words::{letter, reason};
+use crate::words::{letter, one_sided, reason};
 
 /// The answer on all that was measured.
 #[derive(Debug, Serialize)]
@@ -48,9 +48,14 @@ struct OfBenchmark<'a> {
 
 /// The answer. `rates`: what each command or build does in a second, where that was requested.
 pub fn answer(measured: &Measured, rates: Vec<WorkloadRate>) -> BenchDocument<'_> {
+    let one_sided = measured.one_sided().map(|found| one_sided(&found));
     match measured {
-        Measured::Commands(commands) => BenchDocument::Commands(Box::new(of_commands(commands, rates))),
-        Measured::Demos(demos) => BenchDocument::Demos(demos::answer(demos, rates)),
+        Measured::Commands(commands) => {
+            let mut answer = of_commands(commands, rates);
+            answer.warnings.extend(one_sided);
+            BenchDocument::Commands(Box::new(answer))
+        }
+        Measured::Demos(demos) => BenchDocument::Demos(demos::answer(demos, rates, one_sided)),
         Measured::Suite(suite) => BenchDocument::Suite(OfSuite {
             benchmarks: suite
                 .all

@@ -5,22 +5,21 @@ pub mod layouts;
 
 use std::fmt::Write;
 
-use prony_bench::{Commands, DemoEnded, Ended, Measured, OnDemo, OneSided, Options, Report, Spread, Summary, Tried};
+use prony_bench::{Commands, DemoEnded, Ended, Measured, OnDemo, Options, Report, Spread, Summary, Tried};
 use prony_limits::{Limits, Workload};
-use prony_profile::Feedback;
 use prony_stats::Metric;
 use prony_stats::histogram::Histogram;
 use prony_stats::judge::Outcome;
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::samples::Benchmark;
-use prony_text::{Quantity, Table, Untrusted, count, plain, printable_line, quantity, thousands};
+use prony_text::{Quantity, Table, count, plain, printable_line, quantity, thousands};
 
 use crate::bench::counted;
 use crate::bench::table;
 use crate::bench::throughput::Throughput;
 use crate::change::{self, change};
 use crate::text::limits::shares;
-use crate::words::{Judged, UNCONTENDED, claim, letter, metric_name, reason, with_interval};
+use crate::words::{Judged, UNCONTENDED, claim, letter, metric_name, one_sided, reason, with_interval};
 
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
@@ -65,18 +64,6 @@ pub fn warnings(measured: &Measured) -> Vec<String> {
         Measured::Layouts(layouts) => layouts::warnings(layouts),
     };
     found.into_iter().chain(measured.one_sided().map(|found| one_sided(&found))).collect()
-}
-
-/// Only one of two builds was made with a profile, or counts what it runs.
-fn one_sided(OneSided { names, feedback }: &OneSided) -> String {
-    let does = |feedback: Option<Feedback>| match feedback {
-        Some(Feedback::Used) => "was optimised by a profile (-fprofile-use)",
-        Some(Feedback::Collected) => "counts what it runs (-fprofile-generate, --coverage)",
-        None => "says nothing of either",
-    };
-    let [a, b] = names.each_ref().map(|name| format!("`{}`", Untrusted::new(name)));
-    let [does_a, does_b] = feedback.map(does);
-    format!("{a} {does_a}, and {b} {does_b}: what differs may be that, and not the code")
 }
 
 /// The name of a benchmark of a suite, and its answer below it.

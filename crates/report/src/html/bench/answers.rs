@@ -10,7 +10,7 @@ use prony_text::count;
 use super::demos::{functions, instructions, page_of_demos};
 use super::suite::page_of_suite;
 use super::{Bench, Comparison, Several};
-use crate::bench::demos::judged_frames;
+use crate::bench::demos::{judged_frames, under_tool};
 use crate::bench::table;
 use crate::html::grid::{Grid, GridCell, GridRow};
 use crate::study::sentences::{Tone, Verdict as Said};
@@ -59,6 +59,10 @@ fn page_of_demo(samples: &Samples, one: &OnDemo, demos: &Demos, version: &str) -
     if let (Some(comparison), Some(judged)) = (comparisons.first_mut(), &one.report.judged) {
         let basis = &mut comparison.verdict.basis;
         *basis = format!("{basis}; {}", judged_frames(judged));
+    }
+    if let (Some(comparison), Some(under)) = (comparisons.first_mut(), under_tool(&one.options)) {
+        let basis = &mut comparison.verdict.basis;
+        *basis = format!("{basis}; {under}");
     }
     let tables = functions(one).into_iter().chain(instructions(demos)).collect();
     Bench { samples, several: None, comparisons, tables, margin, version }.page()

@@ -21,7 +21,7 @@ pub enum DemosDocument<'a> {
     /// All that is known of the only one.
     One(Box<OfOne<'a>>),
     /// The verdict for all, and each.
-    Several(Several<'a>),
+    Several(Box<Several<'a>>),
 }
 
 /// The answer on one demo.
@@ -148,6 +148,9 @@ pub struct Several<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     geometric_mean: Option<Mean>,
     demos: Vec<OfDemo<'a>>,
+    /// What to know of the builds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// With `--count`, as of `--metric instructions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<CountedDocument<'a>>,
@@ -167,14 +170,16 @@ struct OfDemo<'a> {
     answer: OfOne<'a>,
 }
 
-/// The answer. `rates`: what each build does in a second, of the only demo.
-pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
+/// The answer. `rates`: what each build does in a second, of the only demo. `warning`: what to know of the builds.
+pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>, warning: Option<String>) -> DemosDocument<'_> {
     let counted = demos.counted.as_ref().map(crate::json::counted::answer);
     if let ([only], 1) = (demos.all.as_slice(), demos.requested) {
-        return DemosDocument::One(Box::new(OfOne { counted, ..of_one(&only.options, &only.report, rates) }));
+        let mut answer = of_one(&only.options, &only.report, rates);
+        answer.warnings.extend(warning);
+        return DemosDocument::One(Box::new(OfOne { counted, ..answer }));
     }
     let percent = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite());
-    DemosDocument::Several(Several {
+    DemosDocument::Several(Box::new(Several {
         verdict: demos.verdict(),
         alpha: demos.alpha,
         margin_pct: to_percent(demos.margin),
@@ -189,7 +194,8 @@ pub fn answer(demos: &Demos, rates: Vec<WorkloadRate>) -> DemosDocument<'_> {
             .map(|one| OfDemo { demo: &one.name, answer: of_one(&one.options, &one.report, Vec::new()) })
             .collect(),
         counted,
-    })
+        warnings: Vec::from_iter(warning),
+    }))
 }
 
 fn of_one<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<WorkloadRate>) -> OfOne<'a> {

@@ -7,7 +7,7 @@ use prony_stats::frames::{self, FrameComparison};
 use prony_text::{Quantity, Table, count, printable_line, quantity, significant, thousands};
 
 use super::metrics;
-use crate::bench::demos::{basis, diverged, judged_frames, sentence, table, until};
+use crate::bench::demos::{basis, diverged, judged_frames, sentence, table, under_tool, until};
 use crate::bench::profiled;
 use crate::change::change;
 use crate::text::counted;
@@ -29,20 +29,7 @@ fn of_times(demos: &Demos) -> String {
     }
     let [a, b] = demos.builds().map(printable_line);
     let rows = table(["A".to_owned(), "B".to_owned()], demos, str::to_owned).text();
-    let mut out = format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos));
-    if let Some(first) = demos.all.first() {
-        under_tool(&mut out, &first.options);
-    }
-    out
-}
-
-/// The tool that started the builds, if one did.
-fn under_tool(out: &mut String, options: &DemoOptions) {
-    let words: Vec<String> =
-        options.demo.under.iter().map(|word| printable_line(&word.to_string_lossy()).to_string()).collect();
-    if !words.is_empty() {
-        let _ = writeln!(out, "  under `{}`: times are those of the tool and the build together", words.join(" "));
-    }
+    format!("A  {a}\nB  {b}\n{rows}{}; {}\n", sentence(["A", "B"], demos), basis(demos))
 }
 
 /// From this many frames on, a duration is given for a fixed number of frames instead of those of the demo.
@@ -106,7 +93,9 @@ fn of_one(options: &DemoOptions, report: &DemoReport) -> String {
         Some(Err(error)) => out += &format!("  {}\n", profiled::failure(error)),
         None => {}
     }
-    under_tool(&mut out, options);
+    if let Some(under) = under_tool(options) {
+        let _ = writeln!(out, "  {under}");
+    }
     out
 }
 
