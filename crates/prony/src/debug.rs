@@ -42,6 +42,7 @@ pub fn run(args: &DebugArgs) -> Result<Exit, Failure> {
         commands: args.gdb.gdb_command.clone(),
         batch: args.gdb.batch,
         port: args.gdb.gdb_port,
+        script: args.gdb.gdb_script.clone(),
         ..GdbOptions::default()
     };
     let mut reached = |stopped: &Stopped| {

@@ -117,6 +117,9 @@ pub struct GdbArgs {
     /// Wait for a debugger on this port of localhost, with gdbserver
     #[arg(long, value_name = "PORT", conflicts_with_all = ["gdb_command", "batch"], help_heading = "Debugger")]
     pub gdb_port: Option<u16>,
+    /// With --gdb-port, write what the gdb that connects is to run into this file, for the settings of an editor
+    #[arg(long, value_name = "FILE", requires = "gdb_port", help_heading = "Debugger")]
+    pub gdb_script: Option<PathBuf>,
     /// Program to run as gdb, or lldb [default: gdb, or gdbserver with --gdb-port]
     #[arg(long, value_name = "FILE", help_heading = "Debugger")]
     pub debugger: Option<OsString>,

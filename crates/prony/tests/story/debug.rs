@@ -265,13 +265,15 @@ fn a_debugger_elsewhere_is_waited_for_on_a_port() {
     let (build, _) = recorded(&scratch, ROUNDS, &[]);
     let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free");
     let port = free.port().to_string();
+    let script = scratch.arg("gdb.py");
+    let flags = ["--gdb-port", &port, "--gdb-script", &script];
     let mut prony =
-        scratch.command(&["debug", "story.demo", "--frame", "5", "--gdb-port", &port, "--", &build, ROUNDS]);
+        scratch.command(&[&["debug", "story.demo", "--frame", "5"][..], &flags, &["--", &build, ROUNDS]].concat());
     let mut prony = prony.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("prony is built");
     // It says how to connect, and then waits.
     let mut lines = BufReader::new(prony.stderr.take().expect("it is a pipe")).lines().map_while(Result::ok);
     let hint = lines.find(|line| line.starts_with("hint: `gdb ")).expect("a hint");
-    assert!(hint.contains(&format!("'target remote localhost:{port}' -x ")), "{hint}");
+    assert!(hint.contains(&format!("'target remote localhost:{port}' -x {script}")), "{hint}");
     assert!(lines.any(|line| line.starts_with("Listening on port ")));
     let command = hint.split('`').nth(1).expect("the command").replacen("gdb ", "/usr/bin/gdb -nx -batch ", 1);
     let found =

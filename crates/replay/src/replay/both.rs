@@ -170,6 +170,7 @@ fn with_facts(
         batch: true,
         output: Some(Arc::clone(&printed)),
         port: None,
+        script: None,
     };
     let mut stopped = None;
     let mut reached = |at: &Stopped| stopped = stopped.take().or_else(|| Some(at.clone()));

@@ -5,13 +5,14 @@ use super::{DebuggerError, Session, lldb};
 use crate::channel::Halted;
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// Commands for gdb: signals and frames of the library in the server, and the thread.
 const SCRIPT: &str = include_str!("place.py");
@@ -32,6 +33,21 @@ pub struct GdbOptions {
     pub output: Option<Arc<File>>,
     /// Port of localhost on which gdbserver waits for gdb. That runs no commands then, but by itself.
     pub port: Option<u16>,
+    /// File for what that gdb is to run; `None` for one that is removed at the end.
+    pub script: Option<PathBuf>,
+}
+
+/// A file that gdb runs.
+pub(crate) struct ScriptFile {
+    path: PathBuf,
+    /// Removes it.
+    _temporary: Option<TempPath>,
+}
+
+impl ScriptFile {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl GdbOptions {
@@ -70,11 +86,17 @@ impl GdbOptions {
     }
 
     /// What a gdb is to run that has connected to the port; `None` without one.
-    pub(crate) fn script(&self, halted: &Halted) -> Result<Option<NamedTempFile>, DebuggerError> {
-        let written = || -> io::Result<NamedTempFile> {
+    pub(crate) fn script(&self, halted: &Halted) -> Result<Option<ScriptFile>, DebuggerError> {
+        let written = || -> io::Result<ScriptFile> {
+            let text = format!("PROCESS = None\n{}", with_thread(halted));
+            if let Some(path) = &self.script {
+                fs::write(path, text)?;
+                return Ok(ScriptFile { path: path.clone(), _temporary: None });
+            }
             let mut file = tempfile::Builder::new().prefix("prony-").suffix(".py").tempfile()?;
-            file.write_all(format!("PROCESS = None\n{}", with_thread(halted)).as_bytes())?;
-            Ok(file)
+            file.write_all(text.as_bytes())?;
+            let path = file.into_temp_path();
+            Ok(ScriptFile { path: path.to_path_buf(), _temporary: Some(path) })
         };
         self.port.map(|_| written().map_err(DebuggerError::Script)).transpose()
     }
