@@ -3,7 +3,7 @@
 use crate::calls::compiled;
 use prony_testing::CommandOutput;
 use prony_testing::recording::Server;
-use prony_testing::recording::{Stop, record};
+use prony_testing::recording::{Stop, record, record_with};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -28,6 +28,14 @@ pub fn ask_for(answers: usize, address: SocketAddr, stop: &Stop) {
 
 fn ask(address: SocketAddr, stop: &Stop) {
     ask_for(QUESTIONS, address, stop);
+}
+
+/// Records a server until it has answered.
+fn record_answers(scratch: &Scratch, server: &Server, address: SocketAddr) {
+    record_with(scratch, server, &[], |stop| {
+        ask(address, stop);
+        stop.interrupt();
+    });
 }
 
 #[test]
@@ -108,7 +116,7 @@ fn functions_are_counted_with_all_that_they_call() {
     let port = address.port().to_string();
     let [old, more] =
         [&["-g", "-DNESTED"][..], &["-g", "-DNESTED", "-DMORE=3"]].map(|flags| compiled(&scratch, "counted.c", flags));
-    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    record_answers(&scratch, &Server::new([old.as_str(), &port]), address);
     let [old, more] = [old, more].map(|build| format!("{build} {port}"));
     let count = |arguments: &[&str]| {
         scratch.prony(&[&["count", "story.demo", "--inclusive", "--runs", "2"], arguments].concat())
@@ -171,7 +179,7 @@ fn a_bench_by_time_counts_too_and_its_verdict_is_by_time() {
     let port = address.port().to_string();
     let [old, more] =
         [&["-g", "-DFRAMES"][..], &["-g", "-DFRAMES", "-DMORE=1"]].map(|flags| compiled(&scratch, "counted.c", flags));
-    record(&scratch, &Server::new([old.as_str(), &port]), |stop| ask(address, stop));
+    record_answers(&scratch, &Server::new([old.as_str(), &port]), address);
     let [old, more] = [old, more].map(|build| format!("{build} {port}"));
     let flags = ["bench", "--demo", "story.demo", "--count", "--runs", "2", "--margin", "50%"];
     let bench = |arguments: &[&str]| scratch.prony(&[&flags[..], arguments, &[&old, &more]].concat());

@@ -154,7 +154,10 @@ fn a_build_with_thread_sanitizer_replays_what_others_recorded_and_is_recorded() 
     let port = address.port().to_string();
     let record = |flags: &[&str]| {
         let build = compiled(&scratch, "raced.c", flags);
-        record(&scratch, &Server::new([build.as_str(), &port]), |stop| ask_for(10, address, stop));
+        record_with(&scratch, &Server::new([build.as_str(), &port]), &[], |stop| {
+            ask_for(10, address, stop);
+            stop.interrupt();
+        });
         build
     };
     let plain = record(&["-g"]);
