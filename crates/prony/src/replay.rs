@@ -160,16 +160,33 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     }
 }
 
-/// The command that opens a debugger at a divergence, as a phrase; `None` where the player did not stop the build.
+/// The command that opens a debugger at a divergence, or at the last call before it where the build made none that differs, as a phrase.
+/// `None` where comparison or tool leave it open whether the build comes there.
 pub fn debug_hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
-    let is_stopped = |class| {
-        use DivergenceClass::{EarlyExit, Input, LateExit, Order, Output, UnrecordedCall};
-        matches!(class, Output | Order | UnrecordedCall | EarlyExit | LateExit | Input)
-    };
-    let is_natively_exact =
-        args.comparison.tolerance.is_none() && args.comparison.decoder.is_none() && args.execution.under.is_none();
-    let found = report.divergence.as_ref().filter(|found| is_natively_exact && is_stopped(found.class))?;
-    (!found.backtrace.is_empty()).then(|| format!("`{}` opens gdb there", steps::debug_command(args)))
+    use DivergenceClass::{Crash, EarlyExit, Input, LateExit, Order, Output, Starvation, UnrecordedCall};
+    let found = report.divergence.as_ref()?;
+    if args.comparison.tolerance.is_some() || args.comparison.decoder.is_some() {
+        return None;
+    }
+    let at = |record: u64| steps::debug_at_record(args, record, found.process);
+    match found.class {
+        Output | Order | UnrecordedCall | EarlyExit | LateExit | Input if found.backtrace.is_empty() => None,
+        Output | Order | UnrecordedCall | EarlyExit | LateExit | Input if args.execution.under.is_some() => {
+            Some(format!("`{}` opens gdb at that call, without the tool", at(found.record)))
+        }
+        Output | Order | UnrecordedCall | EarlyExit | LateExit | Input => {
+            Some(format!("`{}` opens gdb there", steps::debug_command(args)))
+        }
+        Crash | Starvation => {
+            let last = found.record.checked_sub(1).filter(|last| *last > 0)?;
+            let then = match found.class {
+                Crash => "goes on to the crash",
+                _ => "and Ctrl-C show what it does then",
+            };
+            Some(format!("`{}` opens gdb at the last call before it: `continue` {then}", at(last)))
+        }
+        DivergenceClass::MissingFile => None,
+    }
 }
 
 /// Program and arguments of a decoder.

@@ -32,6 +32,13 @@ pub(super) fn debug_command(args: &ReplayArgs) -> String {
     with_build(args, &["debug", "--divergence"])
 }
 
+/// The command that opens a debugger at a call.
+pub(super) fn debug_at_record(args: &ReplayArgs, record: u64, process: u16) -> String {
+    let (record, process) = (record.to_string(), process.to_string());
+    let verb = ["debug", "--record", &record, "--process", &process];
+    with_build(args, if process == "0" { &verb[..3] } else { &verb })
+}
+
 /// A verb and flags, with the demo, what gives a build its variables, and the build.
 fn with_build(args: &ReplayArgs, verb: &[&str]) -> String {
     let mut words: Vec<Cow<'_, str>> = vec!["prony".into()];

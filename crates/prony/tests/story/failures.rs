@@ -122,7 +122,18 @@ fn every_way_in_which_a_build_goes_wrong_has_its_word() {
     assert_diverged(&story.replay_build("OTHER_ORDER", &[]), "order");
     assert_diverged(&story.replay_build("CLOSES_EARLY", &[]), "early_exit");
     assert_diverged(&story.replay_build("NEVER_QUITS", &[]), "late_exit");
-    assert_diverged(&story.replay_build("CRASHES", &[]), "crash");
+    let crashed = story.replay_build("CRASHES", &[]);
+    assert_diverged(&crashed, "crash");
+    let last = crashed.answer["divergence"]["record"].as_u64().expect("a number") - 1;
+    let hint = crashed
+        .said
+        .split("hint: `")
+        .find_map(|hint| Some(hint.split_once("` opens gdb at the last call before it")?.0));
+    let words: Vec<&str> = hint.expect("a hint").split(' ').collect();
+    assert_eq!(words[..4], ["prony", "debug", "--record", &last.to_string()], "{crashed}");
+    let in_gdb = ["--batch", "--gdb-command", "continue"];
+    let stopped = story.scratch.prony(&[&words[1..4], &in_gdb, &words[4..]].concat());
+    assert!(stopped.stdout.contains("received signal SIGABRT"), "{stopped:?}");
     let killed = story.replay_build("KILLED", &[]);
     assert_diverged(&killed, "crash");
     let detail = killed.answer["divergence"]["detail"].as_str().unwrap_or_default();
