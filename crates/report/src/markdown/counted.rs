@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use prony_bench::counted::{CountedDemo, CountedDemos};
+use prony_text::printable_line;
 
 use super::unfolding;
-use crate::bench::counted::{basis, failure, failures, sentence, table};
+use crate::bench::counted::{basis, claim, failure, failures, sentence, table};
 
 /// A comment for a pull request: the verdict, a row a demo, and the functions to unfold.
 pub fn markdown(demos: &CountedDemos, version: &str) -> String {
@@ -26,10 +27,15 @@ pub fn markdown(demos: &CountedDemos, version: &str) -> String {
     out + &unfolded(demos)
 }
 
-/// The counts beside times: the verdict on them, and the functions to unfold.
+/// The counts beside times: what they say of the only demo or of all, and the functions to unfold.
 pub fn beside_times(builds: [&str; 2], demos: &CountedDemos) -> String {
+    let said = match demos.all.as_slice() {
+        [only] if demos.requested == 1 => claim(demos, only).map(|claim| prony_text::markdown(&printable_line(&claim))),
+        _ => None,
+    };
+    let said = said.unwrap_or_else(|| sentence(builds, demos));
     let failures = failures(demos).into_iter().map(|failure| prony_text::markdown(&failure.replace(['\n', '\r'], " ")));
-    let sentences = [format!("Counted: {}", sentence(builds, demos))].into_iter().chain(failures);
+    let sentences = [format!("Counted: {said}")].into_iter().chain(failures);
     format!("\n{}\n{}", sentences.collect::<Vec<_>>().join("\n"), unfolded(demos))
 }
 
