@@ -41,7 +41,9 @@ fn page_faults_are_those_of_the_server_in_its_threads_and_children() {
         assert_eq!(compared["verdict"], "more", "{compared}");
         // A fault of the rest of the server may be there or not: it reads memory that is shared with others.
         let difference = compared["difference"].as_u64().expect("a number");
-        assert!(difference.abs_diff(8 * questions) <= 2, "{flags:?}: {compared}");
+        // Which of two processes is the first to write to a page that they share is not recorded: one fault more or less for a child.
+        let margin = if flags == ["-DIN_CHILD"] { questions } else { 2 };
+        assert!(difference.abs_diff(8 * questions) <= margin, "{flags:?}: {compared}");
         assert_eq!(compared["differing"].as_array().map(Vec::len), Some(0), "functions are not known: {compared}");
         let least = answer["builds"][0]["instructions"][0].as_u64().expect("a number");
         assert!(least >= 16 * questions && least < 60 * questions, "{flags:?}: {answer}");
