@@ -18,12 +18,12 @@ mod chosen {
     pub const TAPE_END: usize = FRAMES;
     /// Address of the list of frame times.
     pub const FRAMES: usize = 0x7ed0_0000_0000;
-    /// The table of epoll registrations.
-    pub const EPOLL: usize = 0x7ee0_0000_0000;
     /// The turns of the process, where the tape is not mapped whole.
-    pub const TURNS: usize = 0x7ef0_0000_0000;
+    pub const TURNS: usize = 0x7ee0_0000_0000;
     /// What hooks keep of stacks, where a debugger will look at those.
-    pub const STACKS: Option<usize> = Some(0x7f00_0000_0000);
+    pub const STACKS: Option<usize> = Some(0x7ef0_0000_0000);
+    /// The table of epoll registrations: it is there in recordings, too, and so what replays have besides lies below it.
+    pub const EPOLL: usize = 0x7f00_0000_0000;
     /// Bytes of a ring of this process.
     pub const RING_BYTES: usize = super::channel::RING_BYTES;
 }

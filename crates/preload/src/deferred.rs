@@ -196,9 +196,12 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
         // Those that the handler blocks are not released while it runs.
         let shadowed = (*thread).pending.load(Ordering::Relaxed) & bits(&action.sa_mask);
         (*thread).pending.fetch_and(!shadowed, Ordering::Relaxed);
-        let handler = stack::begin_handler();
+        // An alternate stack may lie within that of the process, above frames that are in use.
+        let handler = (action.sa_flags & libc::SA_ONSTACK == 0).then(|| stack::begin_handler());
         handlers::run(signal, info, context);
-        stack::end_handler(&handler);
+        if let Some(handler) = &handler {
+            stack::end_handler(handler);
+        }
         (*thread).pending.fetch_or(shadowed, Ordering::Relaxed);
         (*thread).call_mask = call_mask;
         (*thread).live = live;
@@ -326,6 +329,9 @@ unsafe fn send_released(thread: *mut Thread, signal: c_int, info: *const siginfo
             }
         }
         let was_kept = replace(&mut (*thread).released, 0) == signal;
+        if was_kept && replace(&mut (*thread).blocked_for_call, false) {
+            change_mask(libc::SIG_UNBLOCK, bit(signal));
+        }
         sent && !was_kept
     }
 }

@@ -177,6 +177,7 @@ pub fn debug_hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         Output | Order | UnrecordedCall | EarlyExit | LateExit | Input => {
             Some(format!("`{}` opens gdb there", steps::debug_command(args)))
         }
+        Crash | Starvation if args.execution.under.is_some() => None,
         Crash | Starvation => {
             let last = found.record.checked_sub(1).filter(|last| *last > 0)?;
             let then = match found.class {

@@ -189,6 +189,7 @@ pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
+
 /// Only one of two builds was made with a profile, or counts what it runs.
 pub fn one_sided(OneSided { names, feedback }: &OneSided) -> String {
     let does = |feedback: Option<Feedback>| match feedback {

@@ -104,7 +104,7 @@ pub struct ReplayedArgs {
     /// Profile further replays of both builds, and list the functions whose time a frame differs
     #[arg(long, requires = "demo", conflicts_with = "decoder", help_heading = "Replays")]
     pub profile: bool,
-    /// Once times are measured, count the instructions of both builds, too, as for `prony count`; they do not enter the verdict
+    /// Once times are measured, count the instructions of both builds, too, as `prony count` does; counts do not enter the verdict
     #[arg(long, requires = "demo", conflicts_with_all = ["metric", "under", "layouts"], help_heading = "Replays")]
     pub count: bool,
     /// With --metric instructions, simulate caches and a branch predictor, as for `prony count`; they do not enter the verdict

@@ -51,7 +51,7 @@ pub struct CountArgs {
     /// Simulate caches of fixed sizes and a branch predictor, too: misses and mispredictions, with the functions that have them
     #[arg(long)]
     pub events: bool,
-    /// Count what functions call with them, too: which of them cost most, and the path to what differs
+    /// Also count the instructions of functions with those of all that they call: which cost most, and the path to what differs
     #[arg(long, conflicts_with = "frames")]
     pub inclusive: bool,
     /// Count by Callgrind, and not by prony's own tool: the same counts, in several times the time

@@ -54,4 +54,4 @@ impl Libraries {
 pub(crate) const EXCLUDED: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libprofiler"];
 
 /// Runtimes of sanitizers, of GCC and of clang. Neither are their calls, in a replay of any demo.
-pub(crate) const SANITIZERS: [&str; 5] = ["libasan", "libtsan", "libubsan", "liblsan", "libclang_rt."];
+pub(crate) const SANITIZERS: [&str; 5] = ["libasan.", "libtsan.", "libubsan.", "liblsan.", "libclang_rt."];

@@ -65,7 +65,10 @@ pub fn failure(demo: &CountedDemo) -> Option<String> {
 
 /// Why demos were not counted, where counts stand beside times.
 pub fn failures(demos: &CountedDemos) -> Vec<String> {
-    let of = |demo: &CountedDemo| Some(format!("instructions were not counted: {}", failure(demo)?));
+    let of = |demo: &CountedDemo| {
+        let named = if demos.requested > 1 { format!("{}: ", demo.name) } else { String::new() };
+        Some(format!("{named}instructions were not counted: {}", failure(demo)?))
+    };
     demos.all.iter().filter_map(of).collect()
 }
 

@@ -34,8 +34,9 @@ pub fn beside_times(builds: [&str; 2], demos: &CountedDemos) -> String {
         _ => None,
     };
     let said = said.unwrap_or_else(|| sentence(builds, demos));
+    let said = demos.counter().map(|_| format!("Counted: {said}"));
     let failures = failures(demos).into_iter().map(|failure| prony_text::markdown(&failure.replace(['\n', '\r'], " ")));
-    let sentences = [format!("Counted: {said}")].into_iter().chain(failures);
+    let sentences = said.into_iter().chain(failures);
     format!("\n{}\n{}", sentences.collect::<Vec<_>>().join("\n"), unfolded(demos))
 }
 

@@ -96,12 +96,13 @@ pub fn instructions(demos: &Demos) -> Option<Grid> {
         let cells = [demo.name.clone(), a, b, difference, counted::names(&differing).join(", ")];
         Some(GridRow { cells: cells.into_iter().map(GridCell::plain).collect() })
     };
-    Some(Grid {
+    let rows: Vec<GridRow> = counted.all.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| Grid {
         title: "Instructions".to_owned(),
         small: "counted, not measured".to_owned(),
         head: ["demo", "A", "B", "difference", "most of all in"].map(str::to_owned).into(),
         names: 1,
-        rows: counted.all.iter().filter_map(row).collect(),
+        rows,
         basis: counted::basis(counted),
     })
 }

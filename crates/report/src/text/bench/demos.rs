@@ -18,7 +18,8 @@ const LISTED: usize = 5;
 
 /// Times, and behind them instructions, where these were counted, too.
 pub fn text(demos: &Demos) -> String {
-    let counted = demos.counted.as_ref().map(|counted| format!("\n{}", counted::text(counted)));
+    let counted = demos.counted.as_ref().map(counted::text).filter(|text| !text.is_empty());
+    let counted = counted.map(|text| format!("\n{text}"));
     of_times(demos) + &counted.unwrap_or_default()
 }
 

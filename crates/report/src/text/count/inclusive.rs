@@ -36,12 +36,12 @@ pub fn compared(out: &mut String, a: &CountedBuild, b: &CountedBuild, letter: ch
     if compared.differing.is_empty() {
         return;
     }
-    let head = ["function and all that it calls", "A", &letter.to_string(), "difference", "a frame"];
+    let head = ["function and all that it calls", "A", &letter.to_string(), "difference", "a frame", "in"];
     let mut table = Table::with_head(head).numbers(1..5).indented(2);
     for (change, name) in compared.differing.iter().zip(names(&compared.differing)).take(LISTED) {
         let [a, b] = change.counts.map(|range| thousands(range.min));
         let of_frame = of_frame(change.difference() as f64, frames, signed_number);
-        table.row([&name, &a, &b, &with_sign(change.difference()), &of_frame]);
+        table.row([&name, &a, &b, &with_sign(change.difference()), &of_frame, &change.function.object]);
     }
     out.push_str(&table.text());
     if let Some(more @ 1..) = compared.differing.len().checked_sub(LISTED) {
