@@ -197,7 +197,7 @@ pub unsafe fn run(thread: *mut Thread, signal: c_int, info: *mut siginfo_t, cont
         let shadowed = (*thread).pending.load(Ordering::Relaxed) & bits(&action.sa_mask);
         (*thread).pending.fetch_and(!shadowed, Ordering::Relaxed);
         // An alternate stack may lie within that of the process, above frames that are in use.
-        let handler = (action.sa_flags & libc::SA_ONSTACK == 0).then(|| stack::begin_handler());
+        let handler = (action.sa_flags & libc::SA_ONSTACK == 0).then(stack::begin_handler);
         handlers::run(signal, info, context);
         if let Some(handler) = &handler {
             stack::end_handler(handler);
