@@ -297,7 +297,8 @@ impl Reader {
         let cost: u64 = cost.parse().map_err(|_| "a number of instructions")?;
         let place = self.place()?;
         if let Some(inclusive) = self.inclusive.get_mut(place as usize).filter(|_| !self.recurses) {
-            *inclusive = inclusive.checked_add(cost).ok_or("a sum below 2^64")?;
+            // Where recursions are not set apart, calls within each other are added up again and again.
+            *inclusive = inclusive.saturating_add(cost);
         }
         if is_of_call {
             return Ok(());

@@ -97,7 +97,7 @@ static Chunk *first_chunk = NULL;
 static Chunk *last_chunk = NULL;
 static UInt functions_made = 0;
 
-/* True for the program and its libraries; prony's library has no file. */
+/* True for the program and its libraries, as for `is_counted` in count.rs, by which counts are left out; prony's library has no file. */
 static Bool is_counted(const HChar *object)
 {
     const HChar *slash = VG_(strrchr)(object, '/');
