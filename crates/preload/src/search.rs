@@ -41,6 +41,11 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     raw_calls
 }
 
+/// Wakes the recorder from its rest: a ring is full.
+pub fn wake_outside() {
+    wake(control().scan.state.word());
+}
+
 /// Waits until no other process has a request. One that takes longer than an answer may is dead.
 fn claim(state: &StateWord<ScanState>) {
     for _ in 0..LOOKS {

@@ -131,7 +131,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::System { what, error }
 }
 
-/// Time that the recorder sleeps when there was nothing to drain.
+/// Time that the recorder sleeps before it looks again whether a server ends.
 const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
@@ -480,8 +480,10 @@ impl Recording {
                 return Ok(exit_of(status));
             }
             has_rested = gathered.bytes < 1 << 20;
+            let rest = self.pace.rest(now, gathered.bytes, gathered.fullest);
             if has_rested {
-                std::thread::sleep(IDLE);
+                // A server whose ring is full, or that has something to be searched, does not wait for the end of it.
+                self.objects.scans.wait(rest);
             }
         }
     }
@@ -589,14 +591,13 @@ impl Recording {
         self.totals.raw_bytes += gathered.bytes as u64;
         let rate = self.started.rate(&self.latest);
         let Recording { writer, opened, notes, totals, end: End { cut, .. }, .. } = self;
-        merger.take(all, |process, record| {
+        merger.take(all, |process, head, record| {
             if cut.is_made() {
                 return Ok(());
             }
-            let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let op = Op::from_number(head.op);
             match op.map(Op::class) {
-                Some(Class::Clock) => return Ok(writer.push(process, record)?),
+                Some(Class::Clock) => return Ok(writer.push_headed(process, record, head)?),
                 Some(Class::Output) if head.ret > 0 => {
                     totals.outputs += 1;
                     totals.output_bytes += sent_bytes(record);
@@ -604,15 +605,15 @@ impl Recording {
                 _ => {}
             }
             match op {
-                Some(Op::NoteFile) => opened.note(process, &head, record),
-                Some(Op::OpenFile) if head.ret >= 0 => opened.note(process, &head, record),
+                Some(Op::NoteFile) => opened.note(process, head, record),
+                Some(Op::OpenFile) if head.ret >= 0 => opened.note(process, head, record),
                 Some(Op::OrderShared) => opened.take_turns(process, head.aux as u16),
                 Some(Op::NoteUnrecordable) => notes.missed.extend(note_text(record)),
                 Some(Op::NoteCovered) => notes.covered.extend(note_text(record)),
                 _ => {}
             }
             let frames = writer.frames();
-            writer.push_at(process, record, rate.ns_until(head.time))?;
+            writer.push_headed(process, record, &Head { time: rate.ns_until(head.time), ..*head })?;
             if writer.frames() > frames {
                 cut.at_frame();
             }

@@ -24,6 +24,26 @@ pub(crate) struct Encoder {
     raw_bytes: usize,
     /// Reused for the shape of the record at hand.
     shape: Shape,
+    last: LastOfThreads,
+}
+
+/// Template of the last record of each thread.
+#[derive(Debug)]
+struct LastOfThreads([u16; LANES]);
+
+impl LastOfThreads {
+    /// Threads whose number ends alike share a place, and guess worse.
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    fn of(&mut self, template: &Template) -> &mut u16 {
+        let lane = usize::from(template.process.wrapping_mul(8) ^ template.thread);
+        &mut self.0[lane % LANES]
+    }
+}
+
+impl Default for LastOfThreads {
+    fn default() -> LastOfThreads {
+        LastOfThreads([NO_TEMPLATE; LANES])
+    }
 }
 
 /// Columns of the block as they are written to the file.
@@ -51,7 +71,7 @@ struct Columns {
 struct Known {
     template: Template,
     slot: usize,
-    /// The template that last followed this one: usually the next one, too.
+    /// The template that last followed this one in its thread: usually the next one, too.
     successor: u16,
 }
 
@@ -78,6 +98,11 @@ pub(crate) struct ProcessPosition {
     pub(crate) order: u64,
     pub(crate) time_us: u64,
 }
+
+/// Threads whose last record is remembered apart from that of others.
+const LANES: usize = 64;
+/// A number that no template has.
+const NO_TEMPLATE: u16 = u16::MAX;
 
 /// Constants of one call past this number go to columns: they do not repeat enough to be templates.
 const MAX_TEMPLATES_PER_CALL: u16 = 48;
@@ -110,16 +135,10 @@ impl Encoder {
             flags: 0,
         };
         self.classify(head, &mut template);
-        if record.len() > HEAD_BYTES {
-            let by_ret = template.flags & RET_MASK == RET_COLUMN;
-            if !split_parts(record, head.ret, by_ret, &mut self.shape) {
-                self.shape.clear();
-                template.flags |= OPAQUE;
-            }
-        } else {
-            self.shape.clear();
-        }
-        let id = self.template_id(template, head);
+        let last = *self.last.of(&template);
+        let predicted = self.predicted(last, &template, head, record);
+        let id = predicted.unwrap_or_else(|| self.template_id(last, template, head, record));
+        *self.last.of(&template) = id;
         self.ids.push(id);
         self.raw_bytes += record.len();
 
@@ -210,32 +229,38 @@ impl Encoder {
         template.flags = flags;
     }
 
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "templates, processes and slots are numbered by this encoder as it makes them, and stay for the block"
-    )]
-    fn template_id(&mut self, mut template: Template, head: &Head) -> u16 {
-        let mut new_shape = false;
-        match self.shapes.iter().position(|shape| *shape == self.shape) {
-            Some(index) => template.shape = index as u16,
-            None => {
-                template.shape = self.shapes.len() as u16;
-                new_shape = true;
-            }
+    /// The template that last followed that of the thread's record before, if this record has it, too. `template`: without its shape.
+    #[inline]
+    fn predicted(&self, last: u16, template: &Template, head: &Head, record: &[u8]) -> Option<u16> {
+        let guess = self.templates.get(usize::from(last))?.successor;
+        let known = &self.templates.get(usize::from(guess))?.template;
+        let is_it = *known == Template { shape: known.shape, ..*template };
+        let shape = self.shapes.get(usize::from(known.shape)).filter(|_| is_it)?;
+        let mut expected = shape.iter();
+        let is_whole = walk_parts(record, template.flags, head.ret, |part| expected.next() == Some(&part));
+        (is_whole && expected.next().is_none()).then_some(guess)
+    }
+
+    fn template_id(&mut self, last: u16, mut template: Template, head: &Head, record: &[u8]) -> u16 {
+        let mut shape = std::mem::take(&mut self.shape);
+        shape.clear();
+        let is_whole = walk_parts(record, template.flags, head.ret, |part| {
+            shape.push(part);
+            shape.len() <= MAX_SHAPE_PARTS
+        });
+        if !is_whole {
+            shape.clear();
+            template.flags |= OPAQUE;
         }
-        let last = self.ids.last().copied();
-        if !new_shape {
-            let guess = last.map_or(0, |last| self.templates[last as usize].successor);
-            if self.templates.get(guess as usize).is_some_and(|known| known.template == template) {
-                return guess;
-            }
-        }
+        self.shape = shape;
+        let known = self.shapes.iter().position(|shape| *shape == self.shape);
+        template.shape = known.unwrap_or(self.shapes.len()) as u16;
         let id = match self.template_ids.get(&template) {
             Some(&id) => id,
-            None => self.define(template, head, new_shape),
+            None => self.define(template, head, known.is_none()),
         };
-        if let Some(last) = last {
-            self.templates[last as usize].successor = id;
+        if let Some(last) = self.templates.get_mut(usize::from(last)) {
+            last.successor = id;
         }
         id
     }
@@ -346,6 +371,7 @@ impl Encoder {
         self.slot_ids.clear();
         self.templates_of.clear();
         self.processes.clear();
+        self.last = LastOfThreads::default();
         self.raw_bytes = 0;
     }
 }
@@ -415,14 +441,14 @@ fn part_head(record: &[u8], at: usize) -> Option<(u8, usize)> {
     }
 }
 
-/// Lists the parts of a record; false when decoding them could not give the same bytes back.
-fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool {
-    shape.clear();
+/// Shows kind and mode of each part of a record, until `each` says no. False then, and when decoding them could not give the same
+/// bytes back. `flags`: of the record's template.
+#[inline]
+fn walk_parts(record: &[u8], flags: u8, ret: i64, mut each: impl FnMut((u8, Mode)) -> bool) -> bool {
+    let by_ret = flags & RET_MASK == RET_COLUMN;
     let mut at = HEAD_BYTES;
     while at < record.len() {
-        let Some((kind, length)) = part_head(record, at).filter(|_| shape.len() < MAX_SHAPE_PARTS) else {
-            return false;
-        };
+        let Some((kind, length)) = part_head(record, at) else { return false };
         let Some(padding) = record.get(at + PART_HEAD_BYTES + length..at + part_size(length)) else { return false };
         if padding.iter().any(|&byte| byte != 0) {
             return false;
@@ -435,7 +461,9 @@ fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool
         } else {
             Mode::Length
         };
-        shape.push((kind, mode));
+        if !each((kind, mode)) {
+            return false;
+        }
         at += part_size(length);
     }
     true
@@ -448,30 +476,53 @@ fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool
     reason = "`at` is below the length of the list, and no period is longer than what lies before"
 )]
 fn put_heads(out: &mut Vec<u8>, ids: &[u16]) {
-    // Below this a run costs as much as it saves.
-    const SHORTEST_RUN: usize = 8;
+    let runs = runs_from(ids);
     let mut at = 0;
     while at < ids.len() {
+        let none = runs[at..].iter().position(|&periods| periods != 0).unwrap_or(ids.len() - at);
+        for &id in &ids[at..at + none] {
+            varint::put(out, u64::from(id) + 1);
+        }
+        at += none;
         let mut best = (0, 0);
-        for period in 1..=MAX_PERIOD.min(at) {
-            if ids[at] == ids[at - period] {
-                let run = ids[at..].iter().zip(&ids[at - period..]).take_while(|(new, old)| new == old).count();
-                if run > best.0 {
-                    best = (run, period);
-                }
+        for period in (1..=MAX_PERIOD).filter(|period| runs.get(at).is_some_and(|runs| runs >> (period - 1) & 1 == 1)) {
+            let run = ids[at..].iter().zip(&ids[at - period..]).take_while(|(new, old)| new == old).count();
+            if run > best.0 {
+                best = (run, period);
             }
         }
         let (run, period) = best;
-        if run >= SHORTEST_RUN {
+        if run > 0 {
             out.push(0);
             varint::put(out, period as u64);
             varint::put(out, run as u64);
             at += run;
-        } else {
-            varint::put(out, u64::from(ids[at]) + 1);
-            at += 1;
         }
     }
+}
+
+/// For each place, the periods with which a run begins there that is worth its bytes: bit 0 is period 1. Plain loops over
+/// bytes, which the compiler makes vectors of.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "all places are below the length of the list, and so is its length less a step"
+)]
+fn runs_from(ids: &[u16]) -> Vec<u8> {
+    let mut runs = vec![0; ids.len()];
+    for period in 1..=MAX_PERIOD.min(ids.len()) {
+        for ((runs, new), old) in runs[period..].iter_mut().zip(&ids[period..]).zip(ids) {
+            *runs |= u8::from(new == old) << (period - 1);
+        }
+    }
+    // What repeats at a place and at the next one does so for two, and so on. Runs below eight cost as much as they save.
+    for step in [1, 2, 4] {
+        let whole = ids.len().saturating_sub(step);
+        for at in 0..whole {
+            runs[at] &= runs[at + step];
+        }
+        runs[whole..].fill(0);
+    }
+    runs
 }
 
 /// Numbers as a low and a high byte in two columns: each compresses best beside its own kind.
@@ -523,6 +574,40 @@ impl Coarse {
         if self.zeros > 0 {
             self.tokens.push(self.zeros << 4);
             self.zeros = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_eight_numbers_and_more() {
+        // Short patterns with a break now and then, by a generator of its own.
+        let mut state = 1u32;
+        let mut next = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        for length in (0..40).chain([500, 1000]) {
+            let mut ids: Vec<u16> = Vec::new();
+            while ids.len() < length {
+                let (period, count) = (next(9) as usize, next(30));
+                for _ in 0..count {
+                    let repeated = ids.len().checked_sub(period + 1).map(|at| ids[at]);
+                    ids.push(repeated.filter(|_| next(12) > 0).unwrap_or(next(4) as u16));
+                }
+            }
+            ids.truncate(length);
+            let runs = runs_from(&ids);
+            for at in 0..length {
+                for period in 1..=MAX_PERIOD {
+                    let begins =
+                        at >= period && at + 8 <= length && ids[at..at + 8] == ids[at - period..at - period + 8];
+                    assert_eq!(runs[at] >> (period - 1) & 1 == 1, begins, "period {period} at {at} of {ids:?}");
+                }
+            }
         }
     }
 }

@@ -99,24 +99,31 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Record`] when `record` is not as long as its head says, [`WriteError::TooLarge`]
     /// past [`MAX_RECORD_BYTES`]; both leave the demo as it was. [`WriteError::Io`] from the stream.
     pub fn push(&mut self, process: u16, record: &[u8]) -> Result<(), WriteError> {
-        self.push_headed(process, record, Head::from_bytes(record))
+        match Head::from_bytes(record) {
+            Some(head) => self.push_headed(process, record, &head),
+            None => Err(self.odd_record(process, record)),
+        }
     }
 
-    /// Appends a record of a process, with this time instead of the one that stands in it, in nanoseconds.
+    fn odd_record(&self, process: u16, record: &[u8]) -> WriteError {
+        let expected = record.first_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
+        WriteError::Record { process, order: self.order(process), expected, found: record.len() as u64 }
+    }
+
+    /// Number of the next record of a process.
+    fn order(&self, process: u16) -> u64 {
+        self.places.get(usize::from(process)).copied().flatten().map_or(0, |place| place.order)
+    }
+
+    /// Appends a record of a process. `head`: that of the record, of which the time may be another one, in nanoseconds.
     ///
     /// # Errors
     /// As for [`Writer::push`].
-    pub fn push_at(&mut self, process: u16, record: &[u8], time_ns: u64) -> Result<(), WriteError> {
-        self.push_headed(process, record, Head::from_bytes(record).map(|head| Head { time: time_ns, ..head }))
-    }
-
-    /// Appends a record whose head was read.
-    fn push_headed(&mut self, process: u16, record: &[u8], head: Option<Head>) -> Result<(), WriteError> {
-        let order = self.places.get(usize::from(process)).copied().flatten().map_or(0, |place| place.order);
-        let Some(head) = head.filter(|head| head.size as usize == record.len()) else {
-            let expected = record.first_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
-            return Err(WriteError::Record { process, order, expected, found: record.len() as u64 });
-        };
+    pub fn push_headed(&mut self, process: u16, record: &[u8], head: &Head) -> Result<(), WriteError> {
+        if head.size as usize != record.len() {
+            return Err(self.odd_record(process, record));
+        }
+        let order = self.order(process);
         if record.len() > MAX_RECORD_BYTES {
             let (limit, found) = (MAX_RECORD_BYTES as u64, record.len() as u64);
             return Err(WriteError::TooLarge { what: "bytes of a record", limit, found });
@@ -126,14 +133,14 @@ impl<W: Write> Writer<W> {
         }
         let place =
             self.places.get_mut(usize::from(process)).expect("room was just made for it").get_or_insert_default();
-        self.encoder.push(process, record, &head, place);
+        self.encoder.push(process, record, head, place);
         place.order += 1;
         let time_ns = place.time_us.wrapping_mul(1000);
         self.totals.records += 1;
         self.totals.raw_bytes += record.len() as u64;
         if process == 0 {
             let (first_record, block) = *self.frame.get_or_insert((order, self.packer.number()));
-            if self.framer.ends_frame(&head) {
+            if self.framer.ends_frame(head) {
                 self.frame = None;
                 self.totals.frames += 1;
                 if self.totals.frames <= MAX_FRAMES as u64 {

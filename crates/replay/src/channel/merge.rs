@@ -6,7 +6,8 @@
 use crate::channel::{Fault, Run};
 use prony_channel::CLOCK_RUN;
 use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Bytes that wait for a record before theirs. A thread takes the number of a record and writes it at once, so this
 /// many are never behind one that is still to come.
@@ -52,7 +53,7 @@ impl Pending {
     }
 
     /// Hands the first record on and steps over it; returns the places it took in the order.
-    fn hand_on<E>(&mut self, head: &Head, each: &mut impl FnMut(u16, &[u8]) -> Result<(), E>) -> Result<u64, E> {
+    fn hand_on<E>(&mut self, head: &Head, each: &mut impl FnMut(u16, &Head, &[u8]) -> Result<(), E>) -> Result<u64, E> {
         let record = self.rest();
         let record = record.get(..head.size as usize).unwrap_or(record);
         let mut places = 1;
@@ -63,10 +64,10 @@ impl Pending {
             for (place, nanoseconds) in reads.enumerate() {
                 read.ret = i64::from_le_bytes(nanoseconds.try_into().unwrap_or_default());
                 read.order = head.order.wrapping_add(place as u64);
-                each(self.process as u16, &read.to_bytes())?;
+                each(self.process as u16, &read, &read.to_bytes())?;
             }
         } else {
-            each(self.process as u16, record)?;
+            each(self.process as u16, head, record)?;
         }
         self.step(head.size as usize);
         Ok(places)
@@ -131,35 +132,59 @@ impl Merger {
     pub(crate) fn take<E: From<Fault>>(
         &mut self,
         all: bool,
-        mut each: impl FnMut(u16, &[u8]) -> Result<(), E>,
+        mut each: impl FnMut(u16, &Head, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let leaders: BTreeSet<u32> = self.slots.values().map(|pending| pending.leader).collect();
         for leader in leaders {
             let next = self.next.entry(leader).or_default();
             let of_leader = self.slots.iter_mut().filter(|(_, pending)| pending.leader == leader);
             let mut pending: Vec<(usize, &mut Pending)> = of_leader.map(|(&slot, pending)| (slot, pending)).collect();
-            loop {
-                let mut lowest: Option<(u64, usize)> = None;
-                for &mut (slot, ref mut pending) in &mut pending {
-                    while let Some(head) = pending.front(slot)?.filter(|head| head.order == *next) {
-                        let places = pending.hand_on(&head, &mut each)?;
-                        let fault = Fault { what: "number of a record", slot, limit: u64::MAX - places, found: *next };
-                        *next = next.checked_add(places).ok_or(fault)?;
-                    }
-                    if let Some(head) = pending.front(slot)? {
-                        lowest = Some(lowest.map_or((head.order, slot), |found| found.min((head.order, slot))));
+            // Slots that have a whole record, the one with the lowest number on top. What is wrong with one holds up no other.
+            let mut fronts = BinaryHeap::new();
+            let mut wrong = None;
+            for (place, (slot, pending)) in pending.iter_mut().enumerate() {
+                match pending.front(*slot) {
+                    Ok(Some(head)) => fronts.push(Reverse((head.order, place))),
+                    Ok(None) => {}
+                    Err(fault) => wrong = wrong.or(Some(fault)),
+                }
+            }
+            while let Some(Reverse((order, place))) = fronts.pop() {
+                let Some((slot, pending)) = pending.get_mut(place) else { continue };
+                let slot = *slot;
+                if all {
+                    *next = order;
+                }
+                if order < *next {
+                    // Two records with one number: the first of them has been handed on.
+                    let what = "number taken off a record that was to come";
+                    return Err(Fault { what, slot, limit: order, found: *next }.into());
+                }
+                if order > *next {
+                    break;
+                }
+                loop {
+                    match pending.front(slot) {
+                        Ok(Some(head)) if head.order == *next => {
+                            let places = pending.hand_on(&head, &mut each)?;
+                            let fault =
+                                Fault { what: "number of a record", slot, limit: u64::MAX - places, found: *next };
+                            *next = next.checked_add(places).ok_or(fault)?;
+                        }
+                        Ok(Some(head)) => {
+                            fronts.push(Reverse((head.order, place)));
+                            break;
+                        }
+                        Ok(None) => break,
+                        Err(fault) => {
+                            wrong = wrong.or(Some(fault));
+                            break;
+                        }
                     }
                 }
-                match lowest {
-                    Some((order, _)) if order == *next => {}
-                    Some((order, _)) if all => *next = order,
-                    Some((found, slot)) if found < *next => {
-                        // Two records with one number: the first of them has been handed on.
-                        let what = "number taken off a record that was to come";
-                        return Err(Fault { what, slot, limit: found, found: *next }.into());
-                    }
-                    _ => break,
-                }
+            }
+            if let Some(fault) = wrong {
+                return Err(fault.into());
             }
         }
         self.slots.retain(|&slot, pending| slot < prony_channel::THREADS || !pending.bytes.is_empty());
@@ -192,8 +217,9 @@ mod tests {
     /// Merged records, and what was wrong with the rest.
     fn tried(merger: &mut Merger, all: bool) -> (Vec<(u16, u64)>, Result<(), Fault>) {
         let mut orders = Vec::new();
-        let ended = merger.take(all, |process, record| {
-            orders.push((process, Head::from_bytes(record).expect("whole").order));
+        let ended = merger.take(all, |process, head, record| {
+            assert_eq!(Some(*head), Head::from_bytes(record));
+            orders.push((process, head.order));
             Ok(())
         });
         (orders, ended)
@@ -266,6 +292,27 @@ mod tests {
             let (orders, ended) = tried(&mut merger, all);
             assert_eq!(orders.first(), Some(&(0, 0)));
             assert_eq!(ended.expect_err("no record").slot, 7, "{:x?}", &nonsense[..16]);
+        }
+    }
+
+    #[test]
+    fn a_slot_with_bytes_that_are_no_records_holds_up_no_other() {
+        let mut merger = Merger::default();
+        add(&mut merger, 0, 1, &[0xff; HEAD_BYTES]);
+        add(&mut merger, 0, 2, &[record(0), record(1)].concat());
+        let (orders, ended) = tried(&mut merger, false);
+        assert_eq!(orders, [(0, 0), (0, 1)]);
+        assert_eq!(ended.expect_err("no record").slot, 1);
+    }
+
+    #[test]
+    fn numbers_that_go_back_are_taken_at_the_end_only() {
+        for (all, expected) in [(false, 1), (true, 3)] {
+            let mut merger = Merger::default();
+            add(&mut merger, 0, 1, &[record(0), record(0)].concat());
+            add(&mut merger, 0, 2, &record(0));
+            let (orders, ended) = tried(&mut merger, all);
+            assert_eq!((orders.len(), ended.is_ok()), (expected, all));
         }
     }
 

@@ -13,6 +13,9 @@ const WAITING_BYTES: usize = 64 << 20;
 /// Bytes that the file has on the disk behind its end: room for the last blocks of a demo on a full one.
 const RESERVED_BYTES: u64 = 2 << 20;
 
+/// Chunks whose memory is kept.
+const SPARE: usize = 2;
+
 /// File of a demo.
 pub(super) trait Store: Write + Send + 'static {
     /// Gets room on the disk for the bytes from `from` to `to`; the file stays as long as it is.
@@ -59,6 +62,8 @@ struct Queue {
     chunks: VecDeque<Vec<u8>>,
     /// Bytes of the chunks, and of the one that is being written.
     bytes: usize,
+    /// Chunks that are written, whose memory the next ones get: fresh pages cost a fault each.
+    spare: Vec<Vec<u8>>,
     /// A write waits until there is room for it, and a flush until all is written.
     waits: bool,
     full: bool,
@@ -128,8 +133,10 @@ impl<S: Store> Write for Disk<S> {
         if let Some(error) = &queue.failed {
             return Err(copy_of(error));
         }
+        let mut chunk = queue.spare.pop().unwrap_or_default();
+        chunk.extend_from_slice(bytes);
         queue.bytes += bytes.len();
-        queue.chunks.push_back(bytes.to_vec());
+        queue.chunks.push_back(chunk);
         drop(queue);
         self.shared.changed.notify_all();
         Ok(bytes.len())
@@ -170,7 +177,7 @@ fn serve<S: Store>(mut store: S, shared: &Shared) -> S {
     let (mut written, mut reserved) = (0, 0);
     let mut queue = shared.queue();
     loop {
-        let Some(chunk) = queue.chunks.pop_front() else {
+        let Some(mut chunk) = queue.chunks.pop_front() else {
             if queue.closed {
                 return store;
             }
@@ -198,6 +205,10 @@ fn serve<S: Store>(mut store: S, shared: &Shared) -> S {
         queue.full |= becomes_full;
         queue.bytes -= chunk.len();
         written = end;
+        if queue.spare.len() < SPARE {
+            chunk.clear();
+            queue.spare.push(chunk);
+        }
         if let Err(error) = result {
             queue.failed = Some(error);
             queue.chunks.clear();

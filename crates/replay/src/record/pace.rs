@@ -1,4 +1,5 @@
-//! How much a recorder does: it compresses less while the server writes its records faster than that takes.
+//! How much a recorder does: it compresses less while the server writes its records faster than that takes, and rests for longer
+//! where many records come, as each time it wakes up its caches are cold.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
@@ -12,6 +13,15 @@ const FILLED: f64 = 0.5;
 /// Time without a ring that fills, after which records are compressed as usual again.
 const CALM: Duration = Duration::from_secs(1);
 
+/// Rest of the recorder where little is written, also until it looks for the end of the server and for signals.
+const SHORT_REST: Duration = Duration::from_millis(5);
+/// Its rest at most.
+const LONG_REST: Duration = Duration::from_millis(50);
+/// Bytes of records a second from which on it rests for longer.
+const MANY: f64 = 4e6;
+/// Share of a ring that may be filled meanwhile.
+const FILLED_MEANWHILE: f64 = 0.125;
+
 /// Level of compression by the load, and CPU time since the recording began.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -21,11 +31,13 @@ pub(super) struct Pace {
     fast_until: Option<Instant>,
     /// Bytes of the records that were compressed fast.
     pub(super) fast_bytes: u64,
+    /// When the rings were drained last.
+    drained: Instant,
 }
 
 impl Pace {
     pub(super) fn new(usual: i32) -> Pace {
-        Pace { cpu_before: cpu_time(), usual, fast_until: None, fast_bytes: 0 }
+        Pace { cpu_before: cpu_time(), usual, fast_until: None, fast_bytes: 0, drained: Instant::now() }
     }
 
     /// Level for `bytes` of records that came after a rest or without one, from rings of which the fullest was full to this share.
@@ -38,6 +50,16 @@ impl Pace {
         }
         self.fast_bytes += bytes as u64;
         self.usual.min(FAST)
+    }
+
+    /// Time until the rings are to be drained again. `bytes` came now, since they were drained before, and filled one to this share.
+    pub(super) fn rest(&mut self, now: Instant, bytes: usize, fullest: f64) -> Duration {
+        let since = now.duration_since(std::mem::replace(&mut self.drained, now)).as_secs_f64();
+        if bytes as f64 <= since * MANY {
+            return SHORT_REST;
+        }
+        let until_filled = since * FILLED_MEANWHILE / fullest;
+        Duration::from_secs_f64(until_filled.clamp(SHORT_REST.as_secs_f64(), LONG_REST.as_secs_f64()))
     }
 
     /// CPU time of the recorder so far.
@@ -72,6 +94,24 @@ mod tests {
         assert_eq!(level(1700, 0.0, true), FAST);
         assert_eq!(level(1800, 0.0, true), 3);
         assert_eq!(pace.fast_bytes, 4000);
+    }
+
+    #[test]
+    fn a_rest_is_longer_where_much_is_written_and_ends_before_a_ring_is_full() {
+        let mut pace = Pace::new(1);
+        let mut now = pace.drained;
+        let mut rest = |ms, bytes, fullest| {
+            now += Duration::from_millis(ms);
+            pace.rest(now, bytes, fullest).as_millis()
+        };
+        assert_eq!(rest(5, 0, 0.0), 5, "nothing came");
+        assert_eq!(rest(5, 19_999, 0.01), 5);
+        assert_eq!(rest(5, 20_001, 0.01), 50);
+        assert_eq!(rest(50, 1 << 20, 0.125), 50);
+        assert_eq!(rest(50, 4 << 20, 0.5), 12, "four times as fast");
+        assert_eq!(rest(12, 8 << 20, 1.0), 5);
+        assert_eq!(rest(0, 0, 0.0), 5, "no time has passed");
+        assert_eq!(rest(0, 1, 0.01), 5);
     }
 
     #[test]

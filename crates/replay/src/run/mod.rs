@@ -31,7 +31,7 @@ use crate::server::program::{self, Program};
 use crate::server::search;
 use crate::server::tool::{Collects, Tool, ToolOptions};
 use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
-use prony_demo::{Exit, Head};
+use prony_demo::Exit;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -531,10 +531,9 @@ impl Observations {
         // Each slot's records are complete in themselves; the order of the process does not matter.
         let Observations { merger, all, bytes: gathered, limit } = self;
         channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
-        merger.take(true, |process, record| {
+        merger.take(true, |process, head, record| {
             let part = |kind| prony_demo::Parts::first(record, kind);
             let out = part(prony_demo::PartKind::Out);
-            let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let kind = match head.aux {
                 ADDED_OUTPUT => ObservedKind::Added,
                 UNSENT_OUTPUT => ObservedKind::NotSent,

@@ -36,7 +36,9 @@ fn a_record_that_is_pushed_at_a_time_has_that_time_and_nothing_else_changed() {
     };
     let time_ns = 7_000_000u64;
     let at_time = demo(&|writer, process, record| {
-        writer.push_at(process, record.as_bytes(), time_ns).expect("the record is well-formed");
+        writer
+            .push_headed(process, record.as_bytes(), &Head { time: time_ns, ..record.head })
+            .expect("the record is well-formed");
     });
     let stamped = demo(&|writer, process, record| {
         let mut bytes = record.as_bytes().to_vec();
