@@ -37,12 +37,11 @@ fn main() {
     println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY_I386={}", library.unwrap_or(without).display());
 }
 
-/// Compresses a library to a quarter, of which the command has to carry less: in two halves, which are unpacked at the same time.
+/// Compresses a library to a quarter, of which the command has to carry less.
 fn packed(library: &Path, to: &Path) -> PathBuf {
     let image = fs::read(library).expect("the library was built");
-    let (first, second) = image.split_at(image.len() / 2);
-    let packed = [first, second].map(|half| zstd::bulk::compress(half, 19).expect("memory for compression"));
-    fs::write(to, packed.concat()).expect("the directory of a build script can be written to");
+    let packed = zstd::bulk::compress(&image, 19).expect("memory for compression");
+    fs::write(to, packed).expect("the directory of a build script can be written to");
     to.to_owned()
 }
 

@@ -19,7 +19,7 @@ use crate::server::goes_on::{GoesOn, exit_of};
 use crate::server::inheritance::{Inheritance, ignores};
 use crate::server::launch::beside::{self, Beside};
 use crate::server::launch::{EBADF, Input, Launch, Launched};
-use crate::server::library::{self, Libraries, Unpacking};
+use crate::server::library::{self, Libraries};
 use crate::server::program::{self, Program, ProgramError};
 use disk::{Disk, DiskState, Trouble};
 use objects::{SEARCH, ServerObjects};
@@ -131,24 +131,6 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::System { what, error }
 }
 
-const HOLD_LIBRARY: &str = "hold the preload library in memory";
-
-/// Starts the server while the library for the other architecture is unpacked.
-fn start(
-    launch: &Launch,
-    channel: &Channel,
-    libraries: &Libraries,
-    unpacking: Unpacking,
-) -> Result<Launched, RecordError> {
-    let server = launch.start(channel, libraries).map_err(|error| match error.raw_os_error() {
-        Some(EBADF) => RecordError::FewDescriptors,
-        _ => RecordError::Start { program: launch.executable.display().to_string(), error },
-    })?;
-    // None of its code runs before the search of its objects is answered, which is later.
-    unpacking.complete().inspect_err(|_| server.kill_group()).map_err(system(HOLD_LIBRARY))?;
-    Ok(server)
-}
-
 /// Time that the recorder sleeps before it looks again whether a server ends.
 const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
@@ -234,7 +216,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     let channel = Channel::to_record(&excluded, options.scope).map_err(system("make the channel to the server"))?;
     channel.hide(inode(&partial));
     channel.hide_replaced(inode(&options.output));
-    let (libraries, unpacking) = Libraries::begun(program.architecture).map_err(system(HOLD_LIBRARY))?;
+    let libraries = Libraries::in_memory().map_err(system("hold the preload library in memory"))?;
     let interrupt = Interrupt::catch_each(&[SIGINT, SIGTERM, SIGUSR1]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
@@ -262,8 +244,12 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     Launched::adopt_orphans();
     let started = Moment::now();
-    let server = start(&launch, &channel, &libraries, unpacking).inspect_err(|_| {
+    let server = launch.start(&channel, &libraries).map_err(|error| {
         let _ = fs::remove_file(&partial);
+        match error.raw_os_error() {
+            Some(EBADF) => RecordError::FewDescriptors,
+            _ => RecordError::Start { program: program.path.display().to_string(), error },
+        }
     })?;
 
     let end_input = pipe.map(|(_, end)| end).zip(options.end_input.clone());

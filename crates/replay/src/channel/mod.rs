@@ -247,22 +247,16 @@ impl Channel {
         seal_content(tape.as_fd())
     }
 
-    /// A file in memory that is to hold the image of a library.
+    /// A file in memory that holds the library's image, to be preloaded.
     ///
     /// # Errors
-    /// When the kernel refuses one.
-    pub(crate) fn empty_library() -> io::Result<OwnedFd> {
-        memory_file("prony-preload")
-    }
-
-    /// Writes a library's image into its file, to be preloaded. Its content stays as it is from then on.
-    ///
-    /// # Errors
-    /// When the kernel is out of memory.
-    pub(crate) fn fill_library(file: OwnedFd, image: &[u8]) -> io::Result<()> {
-        let mut file = File::from(file);
+    /// When the kernel refuses one or is out of memory.
+    pub(crate) fn library_file(image: &[u8]) -> io::Result<OwnedFd> {
+        let fd = memory_file("prony-preload")?;
+        let mut file = File::from(fd);
         io::Write::write_all(&mut file, image)?;
-        seal_content(file.as_fd())
+        seal_content(file.as_fd())?;
+        Ok(file.into())
     }
 
     fn new(mode: Mode, excluded: &[&[u8]], tape: Option<&File>, frames: u64) -> io::Result<Channel> {
@@ -342,9 +336,7 @@ mod tests {
         let tape = Channel::tape_file().expect("memory");
         io::Write::write_all(&mut &tape, b"tape").expect("it grows until it is complete");
         Channel::seal_tape(&tape).expect("it is one of ours");
-        let library = Channel::empty_library().expect("memory");
-        Channel::fill_library(library.try_clone().expect("a descriptor"), b"image").expect("memory");
-        let library = File::from(library);
+        let library = File::from(Channel::library_file(b"image").expect("memory"));
         for file in [&tape, &library] {
             assert!(std::os::unix::fs::FileExt::write_at(file, b"x", 0).is_err());
             assert!(file.set_len(0).is_err());

@@ -1,11 +1,8 @@
 //! The preload library, carried inside this crate: one for each architecture of servers.
 
 use crate::channel::Channel;
-use crate::server::program::Architecture;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::thread::JoinHandle;
-use zstd::zstd_safe;
 
 /// Image of the shared object for this architecture, compressed with zstd.
 static IMAGE: &[u8] = include_bytes!(env!("PRONY_PRELOAD_LIBRARY"));
@@ -23,21 +20,11 @@ pub(crate) fn own_image() -> io::Result<Vec<u8>> {
     unpack(IMAGE)
 }
 
-/// Unpacks an image into memory of its size, both halves at the same time: a server waits for it.
+/// Unpacks an image into memory of its size, which stands before it: growing there takes longer than unpacking.
 fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
-    let odd = || io::Error::other("the library was not packed in two halves");
-    let end = zstd_safe::find_frame_compressed_size(packed).map_err(|_| odd())?;
-    let (first, second) = packed.split_at_checked(end).ok_or_else(odd)?;
-    let size_of = |half: &[u8]| zstd_safe::get_frame_content_size(half).ok().flatten().map(|size| size as usize);
-    let (middle, length) = (size_of(first).ok_or_else(odd)?, size_of(second).ok_or_else(odd)?);
-    let mut image = vec![0; middle + length];
-    let (to_first, to_second) = image.split_at_mut(middle);
-    std::thread::scope(|scope| {
-        let second = scope.spawn(|| zstd::bulk::decompress_to_buffer(second, to_second));
-        zstd::bulk::decompress_to_buffer(first, to_first)?;
-        second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    Ok(image)
+    let size = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten();
+    let size = size.and_then(|size| usize::try_from(size).ok());
+    zstd::bulk::decompress(packed, size.ok_or_else(|| io::Error::other("the library has no size"))?)
 }
 
 /// The libraries as files that a server can load; they exist in memory only.
@@ -49,45 +36,16 @@ pub(crate) struct Libraries {
     pub(crate) i386: Option<OwnedFd>,
 }
 
-/// The library for i386, which is still being unpacked.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Unpacking(Option<JoinHandle<io::Result<()>>>);
-
 impl Libraries {
-    /// Unpacks both into files in memory.
+    /// Unpacks both into files in memory, at the same time: the server waits for them.
     pub(crate) fn in_memory() -> io::Result<Libraries> {
-        let (libraries, unpacking) = Libraries::begun(Architecture::Own)?;
-        unpacking.complete()?;
-        Ok(libraries)
-    }
-
-    /// Unpacks that for a server of this architecture. The other one has to be complete before the server's code runs, which may start
-    /// programs of that.
-    pub(crate) fn begun(architecture: Architecture) -> io::Result<(Libraries, Unpacking)> {
-        let own = Channel::empty_library()?;
-        Channel::fill_library(own.try_clone()?, &unpack(IMAGE)?)?;
-        if !has_i386() {
-            return Ok((Libraries { own, i386: None }, Unpacking(None)));
-        }
-        let i386 = Channel::empty_library()?;
-        let file = i386.try_clone()?;
-        let fill = || Channel::fill_library(file, &unpack(IMAGE_I386)?);
-        let unpacking = match architecture {
-            Architecture::Own => Some(std::thread::spawn(fill)),
-            Architecture::I386 => {
-                fill()?;
-                None
-            }
-        };
-        Ok((Libraries { own, i386: Some(i386) }, Unpacking(unpacking)))
-    }
-}
-
-impl Unpacking {
-    /// Waits until it is unpacked.
-    pub(crate) fn complete(self) -> io::Result<()> {
-        self.0.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let file = |packed: &[u8]| Channel::library_file(&unpack(packed)?);
+        std::thread::scope(|scope| {
+            let i386 = has_i386().then(|| scope.spawn(|| file(IMAGE_I386)));
+            let own = file(IMAGE)?;
+            let i386 = i386.map(|unpacked| unpacked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            Ok(Libraries { own, i386: i386.transpose()? })
+        })
     }
 }
 
