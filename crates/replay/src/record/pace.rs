@@ -21,6 +21,8 @@ const LONG_REST: Duration = Duration::from_millis(50);
 const MANY: f64 = 4e6;
 /// Share of a ring that may be filled meanwhile.
 const FILLED_MEANWHILE: f64 = 0.125;
+/// Bytes that may come meanwhile: more are in no cache near the recorder when it reads them for the second time.
+const MOST_AT_ONCE: f64 = (512 << 10) as f64;
 
 /// Level of compression by the load, and CPU time since the recording began.
 #[derive(Debug)]
@@ -58,8 +60,8 @@ impl Pace {
         if bytes as f64 <= since * MANY {
             return SHORT_REST;
         }
-        let until_filled = since * FILLED_MEANWHILE / fullest;
-        Duration::from_secs_f64(until_filled.clamp(SHORT_REST.as_secs_f64(), LONG_REST.as_secs_f64()))
+        let as_long = since * (FILLED_MEANWHILE / fullest).min(MOST_AT_ONCE / bytes as f64);
+        Duration::from_secs_f64(as_long.clamp(SHORT_REST.as_secs_f64(), LONG_REST.as_secs_f64()))
     }
 
     /// CPU time of the recorder so far.
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_longer_where_much_is_written_and_ends_before_a_ring_is_full() {
+    fn a_rest_is_longer_where_much_is_written_and_ends_before_it_is_too_much() {
         let mut pace = Pace::new(1);
         let mut now = pace.drained;
         let mut rest = |ms, bytes, fullest| {
@@ -107,9 +109,10 @@ mod tests {
         assert_eq!(rest(5, 0, 0.0), 5, "nothing came");
         assert_eq!(rest(5, 19_999, 0.01), 5);
         assert_eq!(rest(5, 20_001, 0.01), 50);
-        assert_eq!(rest(50, 1 << 20, 0.125), 50);
-        assert_eq!(rest(50, 4 << 20, 0.5), 12, "four times as fast");
-        assert_eq!(rest(12, 8 << 20, 1.0), 5);
+        assert_eq!(rest(50, 1 << 19, 0.0625), 50);
+        assert_eq!(rest(50, 1 << 21, 0.25), 12, "four times as fast");
+        assert_eq!(rest(12, 1 << 24, 1.0), 5);
+        assert_eq!(rest(20, 100_000, 0.25), 10, "a small ring");
         assert_eq!(rest(0, 0, 0.0), 5, "no time has passed");
         assert_eq!(rest(0, 1, 0.01), 5);
     }
