@@ -6,7 +6,6 @@
 
 use super::addresses::{self, RING_BYTES};
 use super::report;
-use super::search;
 use super::state::{self, control, leader};
 use super::thread::{RECORDING, Thread};
 use prony_channel::ticks;
@@ -364,7 +363,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
         let live = std::mem::replace(&mut (*thread).live, super::thread::PASS_THROUGH);
         let mut rounds = 0u32;
         (*(*thread).slot).waiting.store(Waiting::Reader, Ordering::Relaxed);
-        search::wake_outside();
+        state::wake_outside();
         let since = state::nanoseconds();
         loop {
             (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);

@@ -4,7 +4,6 @@
 use super::notes;
 use super::state::{self, control};
 use super::thread::PassThrough;
-use libc::c_int;
 use prony_channel::{ScanState, StateWord};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,7 +20,7 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     // SAFETY: only a query.
     scan.pid.store(unsafe { libc::getpid() }, Ordering::Relaxed);
     state.store(what, Ordering::Release);
-    wake(state.word());
+    state::wake_outside();
     for _ in 0..LOOKS {
         // The recorder may be gone; the server goes on without it.
         if !state.is(what, Ordering::Acquire) || state::is_over() || state::is_outside_gone() {
@@ -37,13 +36,8 @@ pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
         notes::uncovered(&[b"the objects of this process were not searched: the recorder did not answer in time"]);
     }
     state.store(ScanState::Free, Ordering::Release);
-    wake(state.word());
+    state::wake_outside();
     raw_calls
-}
-
-/// Wakes the recorder from its rest: a ring is full.
-pub fn wake_outside() {
-    wake(control().scan.state.word());
 }
 
 /// Waits until no other process has a request. One that takes longer than an answer may is dead.
@@ -66,12 +60,5 @@ fn sleep(word: &AtomicU32, value: u32) {
     // SAFETY: the kernel reads the word and the time, which live across the call.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const LOOK);
-    }
-}
-
-fn wake(word: &AtomicU32) {
-    // SAFETY: the kernel takes the word for a name only.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX);
     }
 }

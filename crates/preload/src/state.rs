@@ -195,6 +195,12 @@ pub fn returned(ret: i64) -> isize {
     }
 }
 
+/// Wakes the recorder, which rests at the word of the searches of objects, and processes that wait there for their turn.
+pub fn wake_outside() {
+    // SAFETY: the kernel takes the word for a name only.
+    unsafe { libc::syscall(libc::SYS_futex, control().scan.state.word().as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
 /// Time of `CLOCK_MONOTONIC` in nanoseconds. It is not recorded.
 pub fn nanoseconds() -> u64 {
     time_of(libc::CLOCK_MONOTONIC)

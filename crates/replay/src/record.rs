@@ -12,7 +12,7 @@ use crate::files::manifest::Opened;
 use crate::files::pack::{self, PackLimits};
 use crate::files::partial;
 use crate::files::state::{self, StateError};
-use crate::report::{DiskEnd, Progress, RecordCost, RecordReport, RecordWarning};
+use crate::report::{DiskEnd, Progress, RecordCost, RecordReport, RecordWarning, SIDE_BY_SIDE};
 use crate::server::environment;
 use crate::server::facts::describe_machine;
 use crate::server::goes_on::{GoesOn, exit_of};
@@ -645,6 +645,9 @@ impl Recording {
         let written = self.opened.written_elsewhere(state);
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
         once_each(&mut self.notes.missed);
+        if self.channel.ran_side_by_side() {
+            self.notes.covered.push(SIDE_BY_SIDE.to_owned());
+        }
         once_each(&mut self.notes.covered);
         for path in &self.objects.unsearched {
             self.notes.missed.push(format!(

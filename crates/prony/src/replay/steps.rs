@@ -121,6 +121,9 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
              recorded"
                 .to_owned()
         }
+        Cause::SideBySide => {
+            "record again without --threads-side-by-side; ThreadSanitizer, in a build that has it, names the race".to_owned()
+        }
         Cause::Raced(..) => "find out what that thread does after that call: it may compute, wait in a loop, or \
                              wait for something that is not in the demo; otherwise record the server with one \
                              thread"

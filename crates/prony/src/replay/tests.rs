@@ -305,6 +305,7 @@ fn every_cause_has_its_words_and_its_next_step() {
         Cause::Blocked(ThreadReport { process: 1, ..thread(sleeping("read", "pipe:[8121]")) }),
         Cause::Blocked(thread(Doing::Gone)),
         Cause::Missed("unrecorded system call 318".to_owned()),
+        Cause::SideBySide,
         Cause::Raced(12, Some(Passed { process: 0, thread: 3, record: 48_190, call: "pthread_mutex_lock".to_owned() })),
         Cause::Written(file()),
         Cause::ChangedFiles(file()),

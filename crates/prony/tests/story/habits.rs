@@ -693,6 +693,8 @@ fn locks_that_are_free_need_no_record() {
     let (_, demo) = self::recorded(&scratch, address, command, &["--threads-side-by-side", "--force"]);
     let all = acquisitions(&demo);
     assert!(all > FREE_LOCKS, "{all} of {FREE_LOCKS}");
+    let info = run(prony().args(["demo", "info"]).arg(&demo));
+    assert!(info.contains("threads ran side by side"), "a replay that diverges names it: {info}");
 }
 
 #[test]

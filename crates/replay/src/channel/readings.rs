@@ -80,6 +80,11 @@ impl Channel {
         self.slots().iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
     }
 
+    /// Several threads were recorded without one order of what they run.
+    pub(crate) fn ran_side_by_side(&self) -> bool {
+        self.control().side_by_side.load(Ordering::Relaxed) && self.thread_slots().nth(1).is_some()
+    }
+
     /// Time that recorded threads were ready and waited for each other, summed over all threads.
     pub(crate) fn threads_waited(&self) -> Duration {
         Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())

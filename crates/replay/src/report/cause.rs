@@ -72,6 +72,8 @@ pub enum Cause {
     Blocked(ThreadReport),
     /// The recorder could not record this.
     Missed(String),
+    /// The demo was recorded without an order of threads and processes.
+    SideBySide,
     /// Threads ran at the same time, where the recording has them one after another: this many times, and which was passed
     /// last.
     Raced(u64, Option<Passed>),
@@ -117,6 +119,7 @@ impl Cause {
             Cause::Busy(_) => "busy",
             Cause::Blocked(_) => "blocked",
             Cause::Missed(_) => "missed",
+            Cause::SideBySide => "side_by_side",
             Cause::Raced(..) => "raced",
             Cause::Unrecorded(..) => "unrecorded_value",
             Cause::Traced(_) => "real_result",

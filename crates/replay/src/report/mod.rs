@@ -47,6 +47,9 @@ pub struct RecordReport {
     pub warnings: Vec<RecordWarning>,
 }
 
+/// Note of a demo whose threads ran in no order.
+pub(crate) const SIDE_BY_SIDE: &str = "threads ran side by side: a race between them may end differently in a replay";
+
 /// What a recording cost: waits of the server, and CPU time of the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RecordCost {

@@ -1,7 +1,9 @@
 //! Possible causes of a divergence, derived from facts about the recording and the build. The guide's table has a row
 //! for each.
 
-use crate::report::{Cause, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport};
+use crate::report::{
+    Cause, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, SIDE_BY_SIDE, ThreadReport,
+};
 use prony_demo::tolerance::Alignment;
 use prony_demo::{Class, Op};
 
@@ -27,6 +29,9 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
             None => Cause::FailedCall(failed),
         }
     }));
+    if around.notes.iter().any(|note| note == SIDE_BY_SIDE) {
+        causes.push(Cause::SideBySide);
+    }
     causes.extend(blocked_by(found));
     causes.extend(report.evidence.traced.clone().map(Cause::Traced));
     if let (Some(source), Some(change)) = (&report.evidence.source, found.number()) {

@@ -135,6 +135,9 @@ pub fn sentence(cause: &Cause) -> String {
         ),
         Cause::Busy(stuck) | Cause::Blocked(stuck) => thread(stuck),
         Cause::Missed(note) => format!("the recording missed something: {note}"),
+        Cause::SideBySide => {
+            "threads and processes were recorded side by side, so a race between them may end differently in each replay".to_owned()
+        }
         Cause::Raced(times, passed) => {
             let last = passed.as_ref().map_or_else(String::new, |passed| {
                 let of = if passed.process > 0 { format!(" of process {}", passed.process) } else { String::new() };
