@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import getpass
 import os
 import shutil
 import signal
@@ -32,13 +33,15 @@ class Server:
 class Running:
     """A server, or a recorder that has one, until the context ends."""
 
-    def __init__(self, server, directory, prony, flags):
+    def __init__(self, server, directory, prony, flags, requests=None, tool=()):
+        """`requests` in one load, if not those of the server; `tool`: words that start the server's program."""
         directory.mkdir()
         self.port = free_port()
         self.directory = directory
+        self.requests = requests or server.requests
         self.loads = 0
         self.demo = directory.with_suffix(".demo") if prony else None
-        words = server.command(directory, self.port)
+        words = [*tool, *server.command(directory, self.port)]
         if prony:
             words = [str(prony), "record", "--force", "-o", str(self.demo), *server.flags, *flags, "--", *words]
         self.log = open(directory.with_suffix(".log"), "w+")
@@ -103,7 +106,7 @@ def ran(*words):
 
 def memcached(_, port):
     path = program("memcached", "memcached")
-    return [path, "-t", "4", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"]
+    return [path, "-t", "4", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", getpass.getuser()]
 
 
 # `memcslap` stores as many pairs as a client reads, and then reads them with all clients.
@@ -117,7 +120,7 @@ def slap(running):
         path,
         f"--servers=127.0.0.1:{running.port}",
         f"--concurrency={CLIENTS}",
-        f"--execute-number={GETS}",
+        f"--execute-number={running.requests // (CLIENTS + 1)}",
         "--test=get",
     )
 
@@ -148,7 +151,7 @@ PAGES = 20_000
 def pages(running):
     running.loads += 1
     page = f"http://127.0.0.1:{running.port}/index.html"
-    ran(program("ab", "apache2-utils"), "-q", "-k", "-n", PAGES, "-c", 8, page)
+    ran(program("ab", "apache2-utils"), "-q", "-k", "-n", running.requests, "-c", 8, page)
 
 
 def postgres_program(name):
@@ -187,7 +190,7 @@ def transactions(running):
                     raise
                 time.sleep(0.1)
     running.loads += 1
-    ran(*words, "-n", "-c", SESSIONS, "-t", TRANSACTIONS, "postgres")
+    ran(*words, "-n", "-c", SESSIONS, "-t", running.requests // SESSIONS, "postgres")
 
 
 def node(_, port):
@@ -222,7 +225,7 @@ COMMANDS = 20_000
 def commands(running):
     running.loads += 1
     path = program("redis-benchmark", "redis-tools")
-    ran(path, "-p", running.port, "-n", COMMANDS // 2, "-c", 20, "-t", "set,get", "-q")
+    ran(path, "-p", running.port, "-n", running.requests // 2, "-c", 20, "-t", "set,get", "-q")
 
 
 SERVERS = [

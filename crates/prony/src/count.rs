@@ -88,6 +88,10 @@ pub fn failure(error: &CountError) -> Failure {
         CountError::Replay { error, .. } if matches!(**error, ReplayError::Program(_)) => {
             failure.hint("`apt-get install valgrind`, if that is missing")
         }
+        CountError::Replay { demo, name, error } if matches!(**error, ReplayError::NotStarted { .. }) => {
+            let demo = demo.display();
+            failure.hint(format!("`prony replay {demo} --under 'valgrind --tool=none' -- {name}` shows what Valgrind and the server say"))
+        }
         CountError::Diverged { demo, name, report } => {
             let place = report.divergence.as_ref().map_or_else(String::new, divergence::in_short);
             failure.hint(format!("{place}; `prony replay {} -- {name}` shows where", demo.display()))

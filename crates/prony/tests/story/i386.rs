@@ -2,7 +2,7 @@
 
 use crate::calls::{compiled, prove_every_call};
 use prony_testing::recording::{Server, record_with, replay};
-use prony_testing::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
@@ -158,4 +158,17 @@ fn a_program_below_another_root_directory_is_named_and_not_left_to_the_loader() 
         assert!(!recording.said.contains("cannot be preloaded"), "{recording}");
         assert_eq!(replay(&scratch, &demo, &[], &[]).answer["verdict"], "weak");
     }
+}
+
+#[test]
+fn a_long_demo_of_32_bits_is_counted_where_valgrind_has_its_own_memory() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("long-i386");
+    program("/usr/bin/valgrind", "valgrind");
+    let server = compiled(&scratch, "large.c", &["-m32"]);
+    let (_, demo) = record_with(&scratch, &Server::new([server.as_str(), "1500"]), &[], |stop| stop.wait());
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+    let counted = scratch.prony(&["count", "story.demo", "--runs", "1", "--trust-demo"]);
+    assert_eq!(counted.code, Some(0), "{counted:?}");
+    assert!(counted.stdout.contains("instructions"), "{counted:?}");
 }

@@ -1,7 +1,7 @@
 //! A tool that starts the server: a debugger, a tracer, a checker of memory.
 
 use crate::channel::Started;
-use crate::server::program::{self, Program, ProgramError};
+use crate::server::program::{self, Architecture, Program, ProgramError};
 use prony_channel::digest_of_arguments;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -41,6 +41,20 @@ pub struct ToolOptions {
     pub timed: bool,
     /// Directory in which the tool writes `PID.out` of each process: the user that a process becomes owns both.
     pub writes_to: Option<PathBuf>,
+}
+
+/// Bytes for the records of a demo beside a tool for programs of i386. Such a tool has its own memory below 4 GiB, too: Valgrind's
+/// begins at 0x81c0_0000, and the library maps the records from 0x7e00_0000 on.
+const ROOM_I386: u64 = 32 << 20;
+
+impl ToolOptions {
+    /// How many of `bytes`, which a replay may take for the records, there is room for.
+    pub(crate) fn room(&self, program: &Program, bytes: u64) -> u64 {
+        match program.architecture {
+            Architecture::I386 if !self.command.is_empty() => bytes.min(ROOM_I386),
+            _ => bytes,
+        }
+    }
 }
 
 /// A tool and the server that it is to start.
@@ -90,7 +104,6 @@ impl Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::program::Architecture;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
