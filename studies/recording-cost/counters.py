@@ -1,7 +1,9 @@
-"""CPU time, context switches, system calls and samples of a server and of its recorder."""
+"""CPU time, context switches, system calls, samples and instructions of a server and of its recorder."""
 
+import collections
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -17,6 +19,8 @@ EVENTS = {
     "wakes": ["syscalls:sys_enter_futex", "--filter", f"op == {FUTEX_WAKE}"],
 }
 LIBRARY = "prony-preload"
+# What Callgrind calls objects without a name in the file system: the library's file, and code that it writes.
+NO_FILE = "???"
 
 
 def timed(running, load):
@@ -117,3 +121,25 @@ def kind(frames):
     if in_futex is not None and "pthread" not in "".join(frames[in_futex:]):
         return "handover"
     return "rest"
+
+
+def by_object(files):
+    """Instructions by object, of files that Callgrind has written."""
+    total = collections.Counter()
+    for file in files:
+        names, owner, of_callee = {}, None, False
+        for line in file.read_text().splitlines():
+            if found := re.match(r"c?ob=\((\d+)\)(?: (.*))?$", line):
+                number, name = found.groups()
+                if name:
+                    names[number] = name
+                if line.startswith("ob="):
+                    owner = names[number]
+            elif line.startswith("calls="):
+                # The next line has what was called.
+                of_callee = True
+            elif found := re.match(r"[-+*]?\d* (\d+)$", line):
+                if not of_callee:
+                    total[owner] += int(found[1])
+                of_callee = False
+    return total

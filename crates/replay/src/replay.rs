@@ -300,7 +300,13 @@ impl<'a> Replayer<'a> {
     fn open_at(options: &'a ReplayOptions, plan: Option<StopPlan>) -> Result<Replayer<'a>, ReplayError> {
         Replayer::with(options, |demo, file, program| {
             let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-            let tape = Tape::of(demo, file, options.under.room(program, options.limits.memory_bytes), options.stop.as_deref(), plan);
+            let tape = Tape::of(
+                demo,
+                file,
+                options.under.room(program, options.limits.memory_bytes),
+                options.stop.as_deref(),
+                plan,
+            );
             let tape = Arc::new(tape.map_err(|error| match error {
                 TapeError::Interrupted => ReplayError::Interrupted,
                 error => ReplayError::Tape(error),

@@ -41,7 +41,7 @@ use prony_channel::{
 };
 use prony_demo::{Class, Head, Op, PartKind, Parts};
 pub use resync::take_sent;
-use resync::{at_end, find, fits, pass_over, reach, search, without_record};
+use resync::{at_end, find, find_from, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{
@@ -218,13 +218,8 @@ pub unsafe fn take_about(thread: *mut Thread, op: Op, aux: u32) -> Option<CallRe
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let is_next = has_next(thread);
-        let wanted = |record: *const Head| fits(record, op, -1) && (*record).aux == aux;
         let first = (*thread).cursor;
-        if is_next && wanted(first) {
-            return Some(taken(thread, first));
-        }
-        let (end, _) = reach(thread);
-        let found = find(first, end, wanted);
+        let found = find_from(thread, first, |record| fits(record, op, -1) && (*record).aux == aux);
         if found.is_none() && (*thread).ordered && is_next && fits(first, op, -1) {
             let passed = taken(thread, first);
             done(thread, passed);
@@ -251,8 +246,7 @@ pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Call
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);
-        let (end, _) = reach(thread);
-        let record = find(first, end, |record| {
+        let record = find_from(thread, first, |record| {
             fits(record, op, -1) && CallResult { head: record }.part(PartKind::Path, 0) == path
         })?;
         Some(taken(thread, record))
@@ -520,8 +514,7 @@ pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Call
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let first = skip_clocks(thread);
-        let (end, _) = reach(thread);
-        match find(first, end, |record| fits(record, op, fd)) {
+        match find_from(thread, first, |record| fits(record, op, fd)) {
             Some(record) => Some(taken(thread, record)),
             None => {
                 count!(thread, resynced, 1);

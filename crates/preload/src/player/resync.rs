@@ -93,8 +93,7 @@ pub unsafe fn take_sent(
             let address = CallResult { head: record }.part(PartKind::Addr, 0);
             fits(record, op, fd) && (to.is_empty() || address.is_empty() || address == to)
         };
-        let (end, _) = reach(thread);
-        if let Some(record) = find(first, end, is_there) {
+        if let Some(record) = find_from(thread, first, is_there) {
             return Some(taken(thread, record));
         }
         let handed_out = compare::added(thread, op, fd, (*thread).cursor, to, total, runs.clone());
@@ -306,6 +305,22 @@ pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>
             record = after;
         }
         (record, None)
+    }
+}
+
+/// The next record that is wanted within reach. Mostly that is `first`, at the cursor: a frame may be long, and is not walked
+/// through for it.
+pub(super) unsafe fn find_from(
+    thread: *mut Thread,
+    first: *mut Head,
+    wanted: impl Fn(*const Head) -> bool,
+) -> Option<*mut Head> {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        if first < (*thread).end && wanted(first) {
+            return Some(first);
+        }
+        find(first, reach(thread).0, wanted)
     }
 }
 

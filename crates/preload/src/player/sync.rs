@@ -4,7 +4,7 @@
 //! locks for real and waits for no turn: it may hold what the thread whose turn it is needs.
 
 use super::clocks::skip_clocks;
-use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
+use super::resync::{at_end, find_from, fits, pass_over, pass_over_to};
 use super::turns::leave_turn;
 use super::window::{at, extend, has_next, place_of};
 use super::{CallResult, class, count, done, end_without_records, next, number, taken};
@@ -153,14 +153,9 @@ pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> CallResult {
         if first >= (*thread).end {
             at_end(thread);
         }
-        let mut record: *mut Head = first;
-        if !fits(first, op, -1) {
-            let (end, _) = reach(thread);
-            match find(first, end, |record| fits(record, op, -1)) {
-                Some(found) => record = found,
-                None => report::stop(thread, Stop::Order, Finding::call(op, -1, first)),
-            }
-        }
+        let Some(record) = find_from(thread, first, |record| fits(record, op, -1)) else {
+            report::stop(thread, Stop::Order, Finding::call(op, -1, first))
+        };
         let record = pass_over_to(thread, record, op, -1);
         (*thread).loose = false;
         taken(thread, record)
