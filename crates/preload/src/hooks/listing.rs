@@ -12,6 +12,7 @@ use super::super::thread::PassThrough;
 use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::Entry;
 use super::file::{PathKind, kind_of, ordered};
+use super::listing_cache::with_listing;
 use super::pid::made_at;
 use super::status::of_path;
 use super::{enter, leave};
@@ -22,14 +23,16 @@ use std::sync::atomic::Ordering;
 
 /// Entries of a directory: how many, the sum of digests of their names, and a digest of them in their order.
 #[repr(C)]
-#[derive(Default, PartialEq)]
-struct Listing {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Listing {
     entries: u64,
     names: u64,
     order: u64,
 }
 
 impl Listing {
+    pub(super) const EMPTY: Listing = Listing { entries: 0, names: 0, order: 0 };
+
     fn add(&mut self, name: &[u8]) {
         let digest = digest::long(name.iter().copied());
         self.entries += 1;
@@ -39,12 +42,15 @@ impl Listing {
 }
 
 /// Names of a directory, each ended by a slash, as far as there is room.
-struct Names {
+#[derive(Clone, Copy)]
+pub(super) struct Names {
     bytes: [u8; LISTED_NAMES],
     used: usize,
 }
 
 impl Names {
+    pub(super) const EMPTY: Names = Names { bytes: [0; LISTED_NAMES], used: 0 };
+
     fn add(&mut self, name: &[u8]) {
         if let Some(room) = self.bytes[self.used..].get_mut(..=name.len()) {
             room[..name.len()].copy_from_slice(name);
@@ -64,8 +70,8 @@ fn is_demo(entry: &impl DirectoryEntry) -> bool {
 }
 
 /// Lists a directory that was just opened, and leaves it at its beginning. The thread is in pass-through mode.
-unsafe fn listing_of(directory: *mut DIR, mut with_each: impl FnMut(&[u8])) -> Listing {
-    let mut listing = Listing::default();
+pub(super) unsafe fn listing_of(directory: *mut DIR, names: &mut Names) -> Listing {
+    let mut listing = Listing::EMPTY;
     // SAFETY: the caller passes an open directory; an entry lives until the next one is read.
     unsafe {
         loop {
@@ -76,7 +82,7 @@ unsafe fn listing_of(directory: *mut DIR, mut with_each: impl FnMut(&[u8])) -> L
             if !is_demo(&*entry) {
                 let name = (*entry).name().to_bytes();
                 listing.add(name);
-                with_each(name);
+                names.add(name);
             }
         }
         libc::rewinddir(directory);
@@ -92,17 +98,17 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
         let errno = errno();
         let number = of_path(path);
         if recording {
-            let mut names = Names { bytes: [0; LISTED_NAMES], used: 0 };
-            let here = listing_of(directory, |name| names.add(name));
-            let value = Piece::Bytes(PartKind::Value, (&raw const here).cast(), size_of::<Listing>());
-            let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);
-            recorder::emit(thread, Op::Listing, -1, number, 0, &[value, Piece::path(path), names]);
+            with_listing(path, directory, |here, names| {
+                let value = Piece::Bytes(PartKind::Value, (&raw const *here).cast(), size_of::<Listing>());
+                let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);
+                recorder::emit(thread, Op::Listing, -1, number, 0, &[value, Piece::path(path), names]);
+            });
         } else if let Some(answer) = player::take_about(thread, Op::Listing, number) {
-            let mut recorded = Listing::default();
+            let mut recorded = Listing::EMPTY;
             answer.copy_value(&mut recorded);
-            let here = listing_of(directory, |_| ());
+            let is_same = with_listing(path, directory, |here, _| recorded == *here);
             player::done(thread, answer);
-            if recorded != here {
+            if !is_same {
                 changed(c"opendir", path);
             }
         }

@@ -7,6 +7,7 @@ mod file;
 mod host;
 mod identity;
 mod listing;
+mod listing_cache;
 mod loading;
 mod lock;
 mod name;

@@ -27,6 +27,7 @@ mod handover;
 mod i386;
 mod kernel_events;
 mod layouts;
+mod listings;
 mod long;
 mod messages;
 mod names;
