@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import re
 import signal
@@ -121,6 +122,11 @@ def kind(frames):
     if in_futex is not None and "pthread" not in "".join(frames[in_futex:]):
         return "handover"
     return "rest"
+
+
+def records(prony, demo):
+    info = subprocess.run([prony, "demo", "info", "--json", demo], capture_output=True, text=True, check=True)
+    return json.loads(info.stdout)["records"]
 
 
 def by_object(files):
