@@ -2,7 +2,8 @@
  *
  *   touched PORT
  *
- * Built with -DPAGES=n, those are n pages. -DIN_THREAD has a thread of their own write to them, and -DIN_CHILD a child.
+ * Built with -DPAGES=n, those are n pages. -DIN_THREAD has a thread of their own write to them, -DIN_CHILD a child, and -DIN_HANDLER
+ * a function that `fork` runs in the child.
  */
 #define _GNU_SOURCE
 #include "questions.h"
@@ -30,15 +31,21 @@ static void *touch(void *unused) {
     return unused;
 }
 
+#ifdef IN_HANDLER
+static void touch_after_fork(void) { touch(NULL); }
+#endif
+
 static void answer(unsigned number, char *text, size_t room) {
 #if defined IN_THREAD
     pthread_t thread;
     if (pthread_create(&thread, NULL, touch, NULL) != 0) exit(4);
     pthread_join(thread, NULL);
-#elif defined IN_CHILD
+#elif defined IN_CHILD || defined IN_HANDLER
     pid_t child = fork();
     if (child == 0) {
+#ifdef IN_CHILD
         touch(NULL);
+#endif
         _exit(0);
     }
     waitpid(child, NULL, 0);
@@ -50,6 +57,9 @@ static void answer(unsigned number, char *text, size_t room) {
 
 int main(int count, char **arguments) {
     if (count != 2) return 2;
+#ifdef IN_HANDLER
+    if (pthread_atfork(NULL, NULL, touch_after_fork) != 0) return 5;
+#endif
     int fd = open_socket(atoi(arguments[1]));
     for (unsigned number = 0;; number++) {
         struct pollfd question = {.fd = fd, .events = POLLIN};

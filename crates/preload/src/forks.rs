@@ -1,4 +1,4 @@
-//! Forks that no hook sees.
+//! Forks that no hook sees, and what a child counts from its first instruction.
 
 use super::collect;
 use super::lifecycle;
@@ -28,8 +28,9 @@ extern "C" fn after_fork_in_parent() {
 }
 
 extern "C" fn after_fork_in_child() {
+    // Before functions of the server run in the child: a call of theirs would count what the parent does meanwhile.
+    collect::forked();
     if forks_unseen() {
-        collect::forked();
         lifecycle::detach();
     }
 }

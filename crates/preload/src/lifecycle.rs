@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, collect, deferred, ending, epoll, handover, player, recorder, report, ring, sharing, slots, state};
+use super::{baton, deferred, ending, epoll, handover, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -76,7 +76,6 @@ pub fn become_child(index: u32) {
     if state::is_over() {
         return go_on_as_child();
     }
-    collect::forked();
     state::join_as_child(index);
     // A replay takes the numbers of the recording.
     control().processes_used.fetch_max(index.saturating_add(1), Ordering::Relaxed);

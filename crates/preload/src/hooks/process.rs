@@ -91,6 +91,15 @@ unsafe fn record_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut 
     }
 }
 
+/// What is collected is the child's own from here on, as [`forks::watch`](super::super::forks::watch) has it where `fork` runs
+/// functions of the server in the child. Returns `pid`, which is 0 in the child.
+fn in_child_forked(pid: pid_t) -> pid_t {
+    if pid == 0 {
+        collect::forked();
+    }
+    pid
+}
+
 fn become_replayed_child(index: u32, recorded: pid_t) {
     become_child(index);
     pids::learn(recorded, state::slot().pid.load(Ordering::Relaxed));
@@ -137,6 +146,7 @@ pub unsafe fn forked_by(
     [a, b, c, d, e]: [usize; 5],
     real: impl Fn(c_long, [usize; 5]) -> pid_t,
 ) -> Option<pid_t> {
+    let real = |number, words| in_child_forked(real(number, words));
     // SAFETY: the caller passes the arguments of the system call with this number.
     unsafe {
         /// `struct clone_args`, as far as it goes.
@@ -197,7 +207,10 @@ extern "C" fn begin(beginning: *mut c_void) -> c_int {
                 become_child(index);
                 raw_calls::watch_thread();
             }
-            recorded => become_replayed_child(index, recorded),
+            recorded => {
+                collect::forked();
+                become_replayed_child(index, recorded);
+            }
         }
         leave(this());
         _exit(collect::of_server(|| function(argument)))
@@ -456,7 +469,7 @@ mod bare {
 
     hooks! {
         fn _Fork() -> pid_t {
-            forked(null_mut(), |_| real::_Fork())
+            forked(null_mut(), |_| in_child_forked(real::_Fork()))
         }
     }
 }
