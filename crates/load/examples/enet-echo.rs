@@ -2,10 +2,11 @@
 //! with the same flags. It takes IPv6, and more than 4,095 clients.
 //!
 //! `enet-echo [--address IP] [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--work-us N]
-//! [--checksum] [--compress] [--ethernet PORT] [--prefix-bits N] [--ring N]`
+//! [--checksum] [--compress] [--ethernet PORT] [--prefix-bits N] [--ring N] [--mac MAC]`
 //!
 //! With `--ethernet xdp:INTERFACE` and the feature `ethernet` it is on an interface of the kernel, without the kernel's
-//! network, and needs an address and a port. `--prefix-bits` are those of the link, and `--ring` is how many frames may wait.
+//! network, and needs an address and a port. `--prefix-bits` are those of the link, `--ring` is how many frames may wait, and
+//! `--mac` is the hardware address on a port that has none, as `vhost-user:SOCKET`.
 //!
 //! It prints one line, `port PORT pid PID`, and serves until it is ended. Polled as games poll: all events that are
 //! there, then nothing until the next tick.
@@ -48,6 +49,7 @@ struct Ethernet {
     port: String,
     prefix_bits: u8,
     ring_entries: usize,
+    mac: Option<[u8; 6]>,
 }
 
 fn flags() -> Result<Flags, Box<dyn Error>> {
@@ -61,7 +63,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
         settings: Settings::default(),
         ethernet: None,
     };
-    let (mut prefix_bits, mut ring_entries, mut ethernet) = (24, 4096, None);
+    let (mut prefix_bits, mut ring_entries, mut mac, mut ethernet) = (24, 4096, None, None);
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{flag} lacks its value"));
@@ -71,6 +73,7 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
             "--ethernet" => ethernet = Some(value()?),
             "--prefix-bits" => prefix_bits = value()?.parse()?,
             "--ring" => ring_entries = value()?.parse()?,
+            "--mac" => mac = Some(mac_address(&value()?)?),
             "--address" => flags.address = value()?.parse()?,
             "--port" => flags.port = value()?.parse()?,
             "--slots" => flags.slots = value()?.parse()?,
@@ -87,8 +90,14 @@ fn flags() -> Result<Flags, Box<dyn Error>> {
             _ => return Err(format!("{flag} is unknown").into()),
         }
     }
-    flags.ethernet = ethernet.map(|port| Ethernet { port, prefix_bits, ring_entries });
+    flags.ethernet = ethernet.map(|port| Ethernet { port, prefix_bits, ring_entries, mac });
     Ok(flags)
+}
+
+fn mac_address(text: &str) -> Result<[u8; 6], String> {
+    let bytes: Result<Vec<u8>, _> = text.split(':').map(|byte| u8::from_str_radix(byte, 16)).collect();
+    let six = bytes.ok().and_then(|bytes| bytes.try_into().ok());
+    six.ok_or_else(|| format!("--mac: expected six bytes as 02:00:00:00:00:01, found {text}"))
 }
 
 /// Uses the CPU for a while: time in which another process has it does not count.
@@ -146,7 +155,8 @@ fn serve_on(ethernet: &Ethernet, settings: Settings, flags: &Flags) -> Result<()
     use prony_enet_host::ethernet::{EthernetOptions, EthernetSocket, LinkOptions};
     let IpAddr::V4(address) = flags.address else { return Err("expected an IPv4 address with --ethernet".into()) };
     let link = LinkOptions { prefix_bits: ethernet.prefix_bits, ..LinkOptions::default() };
-    let options = EthernetOptions { link, ring_entries: ethernet.ring_entries, ..EthernetOptions::default() };
+    let options =
+        EthernetOptions { link, mac: ethernet.mac, ring_entries: ethernet.ring_entries, ..EthernetOptions::default() };
     let at = std::net::SocketAddrV4::new(address, flags.port);
     let socket = EthernetSocket::open(&ethernet.port.parse()?, at, &options)?;
     let host = Host::new(flags.slots, settings, &prony_enet_host::random_seed());
