@@ -2,93 +2,22 @@
 //! that contains something else: whatever a server does with a listing, be it no more than to keep it in memory, it does otherwise.
 
 use super::super::collect;
-use super::super::digest;
 use super::super::failures::{at_path, changed};
 use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::super::state::{control, errno, set_errno, threaded};
+use super::super::state::{errno, set_errno, threaded};
 use super::super::thread::PassThrough;
-use super::super::widths::DirectoryEntry;
 use super::super::widths::plain::Entry;
+use super::directory::{Listing, is_demo};
 use super::file::{PathKind, kind_of, ordered};
 use super::listing_cache::with_listing;
 use super::pid::made_at;
 use super::status::of_path;
 use super::{enter, leave};
 use libc::{DIR, c_char, c_int};
-use prony_demo::{LISTED_NAMES, Op, PartKind};
+use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
-use std::sync::atomic::Ordering;
-
-/// Entries of a directory: how many, the sum of digests of their names, and a digest of them in their order.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Listing {
-    entries: u64,
-    names: u64,
-    order: u64,
-}
-
-impl Listing {
-    pub(super) const EMPTY: Listing = Listing { entries: 0, names: 0, order: 0 };
-
-    fn add(&mut self, name: &[u8]) {
-        let digest = digest::long(name.iter().copied());
-        self.entries += 1;
-        self.names = self.names.wrapping_add(digest);
-        self.order = digest::long(self.order.to_ne_bytes().into_iter().chain(digest.to_ne_bytes()));
-    }
-}
-
-/// Names of a directory, each ended by a slash, as far as there is room.
-#[derive(Clone, Copy)]
-pub(super) struct Names {
-    bytes: [u8; LISTED_NAMES],
-    used: usize,
-}
-
-impl Names {
-    pub(super) const EMPTY: Names = Names { bytes: [0; LISTED_NAMES], used: 0 };
-
-    fn add(&mut self, name: &[u8]) {
-        if let Some(room) = self.bytes[self.used..].get_mut(..=name.len()) {
-            room[..name.len()].copy_from_slice(name);
-            room[name.len()] = b'/';
-            self.used += room.len();
-        }
-    }
-}
-
-/// True for the entry of the demo that is written or replayed: no directory has it for the server, as it was not there, or is
-/// somewhere else.
-fn is_demo(entry: &impl DirectoryEntry) -> bool {
-    let inode = entry.inode();
-    let control = control();
-    let hidden = [&control.hidden_inode, &control.replaced_inode].map(|inode| inode.load(Ordering::Relaxed));
-    inode != 0 && hidden.contains(&inode)
-}
-
-/// Lists a directory that was just opened, and leaves it at its beginning. The thread is in pass-through mode.
-pub(super) unsafe fn listing_of(directory: *mut DIR, names: &mut Names) -> Listing {
-    let mut listing = Listing::EMPTY;
-    // SAFETY: the caller passes an open directory; an entry lives until the next one is read.
-    unsafe {
-        loop {
-            let entry = libc::readdir64(directory);
-            if entry.is_null() {
-                break;
-            }
-            if !is_demo(&*entry) {
-                let name = (*entry).name().to_bytes();
-                listing.add(name);
-                names.add(name);
-            }
-        }
-        libc::rewinddir(directory);
-    }
-    listing
-}
 
 /// The server is about to list this directory, whose path is a C string.
 unsafe fn listed(path: *const c_char, directory: *mut DIR) {
@@ -98,15 +27,15 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
         let errno = errno();
         let number = of_path(path);
         if recording {
-            with_listing(path, directory, |here, names| {
+            with_listing(directory, |here, names| {
                 let value = Piece::Bytes(PartKind::Value, (&raw const *here).cast(), size_of::<Listing>());
-                let names = Piece::Bytes(PartKind::Path, names.bytes.as_ptr(), names.used);
+                let names = Piece::Bytes(PartKind::Path, names.bytes().as_ptr(), names.bytes().len());
                 recorder::emit(thread, Op::Listing, -1, number, 0, &[value, Piece::path(path), names]);
             });
         } else if let Some(answer) = player::take_about(thread, Op::Listing, number) {
             let mut recorded = Listing::EMPTY;
             answer.copy_value(&mut recorded);
-            let is_same = with_listing(path, directory, |here, _| recorded == *here);
+            let is_same = with_listing(directory, |here, _| recorded == *here);
             player::done(thread, answer);
             if !is_same {
                 changed(c"opendir", path);
@@ -118,10 +47,10 @@ unsafe fn listed(path: *const c_char, directory: *mut DIR) {
 }
 
 /// Directories of processes and of devices are others in each replay; those of the kernel's objects are the machine's.
-unsafe fn is_compared(path: *const c_char) -> bool {
+unsafe fn is_compared(path: *const c_char, kind: PathKind) -> bool {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
-        match kind_of(path) {
+        match kind {
             PathKind::Ordinary => true,
             PathKind::Kernel => CStr::from_ptr(path).to_bytes().starts_with(b"/sys/"),
             PathKind::Device => false,
@@ -133,7 +62,7 @@ unsafe fn is_compared(path: *const c_char) -> bool {
 unsafe fn listed_by(path: *const c_char) {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe {
-        if !is_compared(path) {
+        if !is_compared(path, kind_of(path)) {
             return;
         }
         let before = errno();
@@ -174,13 +103,14 @@ hooks! {
 
     fn opendir(path: *const c_char) -> *mut DIR {
         const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let directory = if threaded() && kind_of(path) == PathKind::Ordinary {
+        let kind = kind_of(path);
+        let directory = if threaded() && kind == PathKind::Ordinary {
             let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
             if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
         } else {
             made_at(c"opendir", path, |path| real::opendir(path))
         };
-        if !directory.is_null() && is_compared(path) {
+        if !directory.is_null() && is_compared(path, kind) {
             listed(path, directory);
         }
         directory

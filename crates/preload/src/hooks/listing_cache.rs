@@ -1,8 +1,7 @@
 //! Listings of directories that have not changed since: a server may look through the same ones for each file that it opens.
 
-use super::file::{PathKind, kind_of};
-use super::listing::{Listing, Names, listing_of};
-use libc::{DIR, c_char};
+use super::directory::{Listing, Names, listing_of};
+use libc::DIR;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,19 +41,14 @@ static CACHE: Cache = Cache {
     kept: UnsafeCell::new([Kept { version: None, listing: Listing::EMPTY, names: Names::EMPTY }; PLACES]),
 };
 
-/// Hands the listing of this directory to `use_it`: the one that is kept, or a new one. Those of the kernel's objects are not kept, as their
-/// directories have no times of changes. Nothing is kept while another thread is here, or for good in a process that was forked while one was.
+/// Hands the listing of this directory to `use_it`: the one that is kept, or a new one. Nothing is kept while another thread is here, or for good in a process that was forked while one was.
 ///
 /// # Safety
-/// `directory` is open at `path`, and the thread in pass-through mode.
-pub unsafe fn with_listing<R>(
-    path: *const c_char,
-    directory: *mut DIR,
-    use_it: impl FnOnce(&Listing, &Names) -> R,
-) -> R {
+/// `directory` is open, and the thread in pass-through mode.
+pub unsafe fn with_listing<R>(directory: *mut DIR, use_it: impl FnOnce(&Listing, &Names) -> R) -> R {
     // SAFETY: as for this function; the place is this thread's own until `is_used` is given back.
     unsafe {
-        let version = settled(directory).filter(|_| kind_of(path) == PathKind::Ordinary);
+        let version = settled(directory);
         let is_free = CACHE.is_used.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
         let Some(version) = version.filter(|_| is_free) else {
             if is_free {
@@ -76,7 +70,8 @@ pub unsafe fn with_listing<R>(
     }
 }
 
-/// What this directory is and when it was changed, if that was long enough ago.
+/// What this directory is and when it was changed, if that was long enough ago. Directories of the kernel's objects (`/proc`, `/sys`, wherever
+/// they are mounted) have a size of 0 and times that say nothing of their entries; those of file systems that keep no times have zeros.
 unsafe fn settled(directory: *mut DIR) -> Option<Version> {
     // SAFETY: the caller passes an open directory; all zero is a valid answer, which lives across the call.
     unsafe {
@@ -84,7 +79,8 @@ unsafe fn settled(directory: *mut DIR) -> Option<Version> {
         let mut now: libc::timespec = std::mem::zeroed();
         let is_known = libc::fstat64(libc::dirfd(directory), &mut status) == 0;
         libc::clock_gettime(libc::CLOCK_REALTIME, &mut now);
-        (is_known && now.tv_sec.saturating_sub(status.st_ctime) >= SETTLED_S).then_some(Version {
+        let keeps_account = status.st_size > 0 && status.st_ctime > 0;
+        (is_known && keeps_account && now.tv_sec.saturating_sub(status.st_ctime) >= SETTLED_S).then_some(Version {
             device: status.st_dev,
             inode: status.st_ino,
             modified: (status.st_mtime, status.st_mtime_nsec),

@@ -3,6 +3,7 @@
 mod across;
 mod bytes;
 mod descriptor;
+mod directory;
 mod file;
 mod host;
 mod identity;
