@@ -41,7 +41,8 @@ static CACHE: Cache = Cache {
     kept: UnsafeCell::new([Kept { version: None, listing: Listing::EMPTY, names: Names::EMPTY }; PLACES]),
 };
 
-/// Hands the listing of this directory to `use_it`: the one that is kept, or a new one. Nothing is kept while another thread is here, or for good in a process that was forked while one was.
+/// Hands the listing of this directory to `use_it`: the one that is kept, or a new one. Nothing is kept while another thread is here, or for
+/// good in a process that was forked while one was.
 ///
 /// # Safety
 /// `directory` is open, and the thread in pass-through mode.
